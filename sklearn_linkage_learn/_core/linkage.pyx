@@ -1,0 +1,281 @@
+"""Algorithm 1 of the paper: linkage clustering at fixed weights.
+
+Invariant: each merge joins two clusters that are nearest to each other in the mixed
+merge function, ties decided as everywhere (see predicates and clusters). Where the
+mix is reducible the tree does not depend on the order in which such pairs are
+merged, and the nearest-neighbour chain finds it in O(n^2) time; elsewhere the
+globally nearest pair is merged each time, from row minima, in O(n^2) to O(n^3).
+"""
+
+from cpython.array cimport array
+from libc.math cimport fabs
+from libc.stdlib cimport free, malloc
+from libc.string cimport memcpy
+
+from sklearn_linkage_learn._core.clusters cimport Clusters
+from sklearn_linkage_learn._core.predicates cimport (
+    COMPLETE, Expansion, SINGLE, TOLERANCE, add_parts, clear, store,
+)
+
+
+cdef class Run(Clusters):
+    """A run at fixed weights, and the merges it has carried out so far."""
+
+    cdef int n_merges
+    cdef int[:, ::1] children       # by scipy's node ids
+    cdef double[::1] heights
+    cdef double* line               # what the merged clusters had between them
+    cdef double* n_pairs
+    cdef long long* earliest        # their earliest deciding point pair, or NULL
+    cdef int* rank
+    cdef int* links
+
+    def __cinit__(self, *args):
+        cdef Py_ssize_t n = max(self.n_points, 1)
+        self.line = <double*> malloc(n * self.n_parts * sizeof(double))
+        self.n_pairs = <double*> malloc(n * sizeof(double))
+        self.rank = <int*> malloc(2 * n * sizeof(int))
+        self.links = <int*> malloc(n * sizeof(int))
+        if (
+            self.line == NULL or self.n_pairs == NULL or self.rank == NULL
+            or self.links == NULL
+        ):
+            raise MemoryError
+
+    def __dealloc__(self):
+        free(self.line)
+        free(self.n_pairs)
+        free(self.earliest)
+        free(self.rank)
+        free(self.links)
+
+    cdef void record(self, int i, int j) noexcept nogil:
+        """Write down the merge of slots i and j, and carry it out."""
+        cdef int step = self.n_merges
+        if i > j:
+            i, j = j, i
+        self.children[step, 0] = min(self.node[i], self.node[j])
+        self.children[step, 1] = max(self.node[i], self.node[j])
+        self.heights[step] = self.mixed[<Py_ssize_t> i * self.n_points + j]
+        self.n_pairs[step] = self.pairs(i, j)
+        memcpy(
+            self.line + step * self.n_parts,
+            self.parts(i, j),
+            self.n_parts * sizeof(double),
+        )
+        self.merge(i, j, self.n_points + step)
+        self.n_merges += 1
+
+    cdef int nearest(self, int i, int after) except -2 nogil:
+        """The slot nearest to i among those alive behind slot `after`, or -1."""
+        cdef const double* row = self.mixed + <Py_ssize_t> i * self.n_points
+        cdef double value, best = 0.0, margin = 0.0
+        cdef int a, x, found = -1
+        for a in range(self.n_alive):
+            x = self.alive[a]
+            if x == i or x <= after:
+                continue
+            value = row[x]
+            if found >= 0 and value >= best - margin:
+                if value > best + margin or self.compare(i, x, i, found) > 0:
+                    continue
+            found = x
+            best = value
+            margin = TOLERANCE * value
+        return found
+
+    cdef bint nearer(self, int i, int j, int k, int l) except? 1 nogil:
+        """Whether slots (i, j) are nearer than (k, l)."""
+        cdef double a = self.mixed[<Py_ssize_t> i * self.n_points + j]
+        cdef double b = self.mixed[<Py_ssize_t> k * self.n_points + l]
+        if fabs(a - b) > TOLERANCE * max(a, b):
+            return a < b
+        return self.compare(i, j, k, l) < 0
+
+    cdef int chain(self) except -1 nogil:
+        """Merge mutually nearest clusters along nearest-neighbour chains."""
+        cdef int length = 0, i, j
+        while self.n_alive > 1:
+            if length == 0:
+                self.links[0] = self.alive[0]
+                length = 1
+            while True:
+                i = self.links[length - 1]
+                j = self.nearest(i, -1)
+                if length > 1 and j == self.links[length - 2]:
+                    break
+                self.links[length] = j
+                length += 1
+            length -= 2
+            self.record(i, j)
+        return 0
+
+    cdef int greedy(self) except -1 nogil:
+        """Merge the globally nearest pair, from each slot's nearest later slot."""
+        cdef int* later = self.links
+        cdef int a, x, i, j
+        for i in range(self.n_points - 1):
+            later[i] = self.nearest(i, i)
+        while self.n_alive > 1:
+            i = self.alive[0]
+            for a in range(1, self.n_alive - 1):
+                x = self.alive[a]
+                if self.nearer(x, later[x], i, later[i]):
+                    i = x
+            j = later[i]
+            self.record(i, j)
+            for a in range(self.n_alive - 1):
+                x = self.alive[a]
+                if x == i or later[x] == i or later[x] == j:
+                    later[x] = self.nearest(x, x)
+                elif x < i and self.nearer(x, i, x, later[x]):
+                    later[x] = i
+        return 0
+
+    cdef int precedes(self, int u, int v) except -1 nogil:
+        """Whether merge u comes before merge v where the nearest pair goes first."""
+        cdef double a = self.heights[u], b = self.heights[v]
+        cdef int s
+        if fabs(a - b) > TOLERANCE * max(a, b):
+            return a < b
+        s = self.compare_parts(
+            self.line + u * self.n_parts, self.n_pairs[u],
+            self.line + v * self.n_parts, self.n_pairs[v],
+        )
+        if s != 0:
+            return s < 0
+        if self.earliest == NULL:
+            with gil:
+                self.find_deciding_pairs()
+        return self.earliest[u] < self.earliest[v]
+
+    cdef int find_deciding_pairs(self) except -1:
+        """Every merge's earliest deciding point pair, O(n^2) for all of them."""
+        cdef Py_ssize_t n = self.n_points
+        cdef int step, f
+        members = [array("i", [i]) for i in range(n)]
+        self.earliest = <long long*> malloc(n * sizeof(long long))
+        if self.earliest == NULL:
+            raise MemoryError
+        for step in range(self.n_merges):
+            left = members[self.children[step, 0]]
+            right = members[self.children[step, 1]]
+            self.earliest[step] = n * n
+            for f in range(self.n_functions):
+                self.earliest[step] = min(
+                    self.earliest[step], self.decided_by(step, f, left, right)
+                )
+            members.append(left + right)
+        return 0
+
+    cdef long long decided_by(self, int step, int f, int[::1] a, int[::1] b):
+        """The point pair of a x b that decides merge function f."""
+        cdef const double* number = self.line + step * self.n_parts + self.offset[f]
+        cdef bint by_value = self.kind[f] == SINGLE or self.kind[f] == COMPLETE
+        cdef Py_ssize_t u, v, low, high
+        cdef long long pair, found = -1
+        for u in range(a.shape[0]):
+            for v in range(b.shape[0]):
+                low = min(a[u], b[v])
+                high = max(a[u], b[v])
+                if by_value and self.compare_point(low, high, f, number) != 0:
+                    continue
+                pair = low * self.n_points + high
+                if found < 0 or ((pair > found) == (self.kind[f] == COMPLETE)):
+                    found = pair
+        return found
+
+    cdef int sort(self) except -1 nogil:
+        """Put the merges into the order of the greedy run (bottom-up merge sort)."""
+        cdef int n = self.n_merges, run = 1, start, middle, end, a, b, out
+        cdef int* source = self.rank
+        cdef int* target = self.rank + max(n, 1)
+        for a in range(n):
+            source[a] = a
+        while run < n:
+            start = 0
+            while start < n:
+                middle = min(start + run, n)
+                end = min(middle + run, n)
+                a, b = start, middle
+                for out in range(start, end):
+                    if b >= end or (
+                        a < middle and not self.precedes(source[b], source[a])
+                    ):
+                        target[out] = source[a]
+                        a += 1
+                    else:
+                        target[out] = source[b]
+                        b += 1
+                start = end
+            source, target = target, source
+            run *= 2
+        if source != self.rank:
+            memcpy(self.rank, source, n * sizeof(int))
+        return 0
+
+
+def fixed_linkage(
+    const double[:, ::1] distances,
+    int n_points,
+    const int[::1] kinds,
+    const double[:, ::1] weights,
+    int sum_width,
+    bint reducible,
+    int[:, ::1] children,
+    double[::1] heights,
+):
+    """Run linkage clustering at fixed weights into `children` and `heights`.
+
+    Parameters
+    ----------
+    distances : (width, n_pairs) array
+        Condensed distances, each as the sum of `width` doubles.
+    kinds, weights : (n_functions,) and (n_functions, 2) arrays
+        Codes of the merge functions, and their weights as the sum of two doubles.
+    sum_width : int
+        How many doubles hold any sum of distances exactly.
+    reducible : bool
+        Whether the mix is reducible, so that chains find the greedy run's tree.
+
+    Returns
+    -------
+    rank : (n_points - 1,) list
+        The merges in the greedy run's order; `children` names them by their place
+        in `children`.
+    """
+    cdef Run run = Run(distances, n_points, kinds, sum_width)
+    cdef int i
+    run.children = children
+    run.heights = heights
+    run.set_weights(weights)
+    with nogil:
+        if reducible:
+            run.chain()
+            run.sort()
+        else:
+            run.greedy()
+            for i in range(n_points - 1):
+                run.rank[i] = i
+    return [run.rank[i] for i in range(n_points - 1)]
+
+
+def mix_metrics(
+    const double[:, ::1] distances, const double[:, ::1] weights, double[:, ::1] mixed
+):
+    """Write the exact weighted sum of several metrics, in `mixed.shape[0]` doubles."""
+    cdef Expansion e
+    cdef double part[64]
+    cdef Py_ssize_t pair
+    cdef int metric, c
+    if mixed.shape[0] > 64:
+        raise ValueError("a mixed distance takes more than 64 doubles")
+    for pair in range(distances.shape[1]):
+        clear(&e)
+        for metric in range(distances.shape[0]):
+            add_parts(&e, &distances[metric, pair], 1, weights[metric, 0])
+            add_parts(&e, &distances[metric, pair], 1, weights[metric, 1])
+        if store(&e, &part[0], mixed.shape[0]) < 0:
+            raise OverflowError("a mixed distance does not fit its doubles")
+        for c in range(mixed.shape[0]):
+            mixed[c, pair] = part[c]
