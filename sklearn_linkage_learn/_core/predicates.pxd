@@ -254,3 +254,19 @@ cdef inline double crossing(const Expansion* start, const Expansion* end) noexce
         t = before
         before = nextafter(t, 0.0)
     return t if t < 1.0 else NEVER
+
+
+cdef inline double crossing_bound(
+    double p, double q, double p_other, double q_other
+) noexcept nogil:
+    """No later than where the line (p_other, q_other) gets below (p, q).
+
+    The four values may be off by a few roundings; NEVER is certain.
+    """
+    cdef double error = TOLERANCE * (p + q + p_other + q_other)
+    cdef double start = p_other - p, end = q_other - q
+    if end > error:
+        return NEVER
+    if start <= error:
+        return 0.0
+    return (start - error) / (start - end + 2.0 * error) * (1.0 - TOLERANCE)

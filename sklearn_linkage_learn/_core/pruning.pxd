@@ -21,3 +21,80 @@ cdef class TreeLoss:
     cdef int reserve(self, int n_nodes) except -1
     cdef void join(self, int node, int left, int right) noexcept nogil
     cdef double evaluate(self, const MergeTree* tree) except? -1 nogil
+
+    # What follows is for the subclasses only.
+    cdef int capacity
+    cdef int* codes                  # label of each leaf
+    cdef int* counts                 # points of each label below a node, row by node
+    cdef int* sizes
+    cdef char* watched               # what of a node the last value depends on
+    cdef int* watch_list
+    cdef int n_watched
+    cdef bint stale
+    cdef int root
+    cdef double value
+
+    cdef void watch(self, int node, char what) noexcept nogil
+    cdef double compute(self, const MergeTree* tree) except? -1 nogil
+
+
+cdef class PruningLoss(TreeLoss):
+    # The top of the tree, parents before children.
+    cdef int n_top
+    cdef int* top_node
+    cdef int* top_depth
+    cdef int* top_left               # place of the left child in the top, -1 if none;
+    #                                  the right child stands next to it
+    cdef int* top_room               # most subtrees a k-pruning can have below
+
+    cdef void collect(self, const MergeTree* tree) noexcept nogil
+
+
+cdef class HammingLoss(PruningLoss):
+    cdef int* tables
+    cdef unsigned char* popcount
+
+    cdef int best_match(self) noexcept nogil
+    cdef void tabulate(self, int place, int* table) noexcept nogil
+    cdef void split_sets(self, int place, const int* left, const int* right,
+                         int* table) noexcept nogil
+
+
+cdef class MajorityLoss(PruningLoss):
+    cdef double* weights
+    cdef double* best
+    cdef Py_ssize_t* offsets
+
+
+cdef class CutLoss(TreeLoss):
+    cdef int* last_cut
+    cdef object overlap_array
+    cdef double[:, ::1] overlap
+
+    cdef double score(self) except? -1 nogil
+
+
+cdef class AriLoss(CutLoss):
+    pass
+
+
+cdef class DendrogramPurityLoss(TreeLoss):
+    cdef long long* purity           # of the pairs that a node joins, in fixed point
+    cdef long long n_pairs
+    cdef int shift
+
+
+cdef class CallableLoss(TreeLoss):
+    cdef object function
+    cdef object labels
+    cdef int* rows
+
+    cdef object linkage_matrix(self, const MergeTree* tree)
+
+
+cdef void* allocate(size_t count, size_t size) except NULL
+cdef double misplaced(Py_ssize_t n_points, Py_ssize_t n_matched) noexcept nogil
+cdef Py_ssize_t fill_offsets(const int* room, int n_top,
+                             Py_ssize_t* offsets) noexcept nogil
+cdef void knapsack(const int* left, const int* room, const Py_ssize_t* offsets,
+                   int n_top, const double* weights, double* best) noexcept nogil
