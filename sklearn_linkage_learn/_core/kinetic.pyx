@@ -1,0 +1,731 @@
+"""The kinetic engine: one merge sequence, repaired as the parameter moves.
+
+Invariant: `sequence` is a run of mutually nearest merges just right of t, and
+`fails[node]` is no later than the parameter at which the merge stops being one: a
+comparison of its line with that of either child and any other cluster alive then.
+For a reducible family any such run gives the tree. A repair starts at the first
+failing merge and replays the rest until both runs have the same clusters again:
+
+- a *ghost* is a cluster of the old run that the new one does not have (yet);
+- a *free* cluster is one of the new run that the old one does not have (any more).
+
+Both cover the same points. A merge of the old run that has no ghost child and holds
+against the free clusters is kept. When the last ghost is found among the free
+clusters the rest of the sequence stands. Cost: O(n) a repair for most, O(n^2) bytes
+for each part of a line.
+"""
+
+from libc.stdlib cimport free, malloc
+
+from sklearn_linkage_learn._core.lines cimport Lines, larger
+from sklearn_linkage_learn._core.pieces cimport Pieces
+from sklearn_linkage_learn._core.predicates cimport (
+    AVERAGE, NEVER, SINGLE, TOLERANCE, add_wide, crossing_bound,
+)
+from sklearn_linkage_learn._core.pruning cimport MergeTree, TreeLoss
+
+cdef double FAR = 1e300         # shown in place of a cluster's line to itself
+
+
+cdef struct FreeCluster:
+    int node
+    int nearest         # the nearest cluster alive, -1 if not known
+    double distance     # at most the distance to it
+    double* lines       # to the clusters alive, plane by plane
+    int* shared         # how many points it has in common with each ghost
+
+
+cdef class Kinetic(Lines):
+    """The sweep over [0, 1] for a reducible pair of merge functions."""
+
+    cdef Pieces pieces
+    cdef TreeLoss loss
+    cdef int* sequence
+    cdef int* repaired          # the new run from the failing merge on
+    cdef int n_repaired
+    cdef int failing            # where the new run begins
+    cdef double* fails
+    cdef int* alive
+    cdef int* place             # of a node in `alive`
+    cdef int n_alive
+    cdef FreeCluster* frees
+    cdef int* free_at           # index of a node in `frees`, -1 if it is not free
+    cdef int n_free
+    cdef int n_free_blocks      # how many of `frees` have memory
+    cdef int* ghosts
+    cdef int* ghost_at          # index of a node in `ghosts`, -1 if it is none
+    cdef int n_ghosts
+    cdef int* order
+    cdef int* cut
+    cdef int* undone
+    cdef double* height
+
+    def __cinit__(self, distances, n_points, kinds, sum_width, TreeLoss loss):
+        cdef Py_ssize_t n = max(self.n_points, 1)
+        self.loss = loss
+        self.pieces = Pieces(loss)
+        self.sequence = <int*> larger(NULL, n * sizeof(int))
+        self.repaired = <int*> larger(NULL, n * sizeof(int))
+        self.alive = <int*> larger(NULL, n * sizeof(int))
+        self.ghosts = <int*> larger(NULL, n * sizeof(int))
+        self.order = <int*> larger(NULL, n * sizeof(int))
+        self.cut = <int*> larger(NULL, n * sizeof(int))
+        self.undone = <int*> larger(NULL, n * sizeof(int))
+        self.frees = <FreeCluster*> larger(NULL, n * sizeof(FreeCluster))
+        self.make_room()
+
+    def __dealloc__(self):
+        cdef int k
+        for k in range(self.n_free_blocks):
+            free(self.frees[k].lines)
+            free(self.frees[k].shared)
+        free(self.frees)
+        free(self.sequence)
+        free(self.repaired)
+        free(self.fails)
+        free(self.alive)
+        free(self.place)
+        free(self.free_at)
+        free(self.ghosts)
+        free(self.ghost_at)
+        free(self.order)
+        free(self.cut)
+        free(self.undone)
+        free(self.height)
+
+    cdef int make_room(self) except -1 nogil:
+        """Follow the room for node ids."""
+        cdef int node
+        self.fails = <double*> larger(self.fails, self.room * sizeof(double))
+        self.height = <double*> larger(self.height, self.room * sizeof(double))
+        self.place = <int*> larger(self.place, self.room * sizeof(int))
+        self.free_at = <int*> larger(self.free_at, self.room * sizeof(int))
+        self.ghost_at = <int*> larger(self.ghost_at, self.room * sizeof(int))
+        for node in range(self.n_nodes, self.room):
+            self.free_at[node] = self.ghost_at[node] = -1
+        for node in range(self.n_points):
+            self.height[node] = 0.0
+            if self.n_nodes == self.n_points:
+                self.free_at[node] = self.ghost_at[node] = -1
+        with gil:
+            self.loss.reserve(self.room)
+        return 0
+
+    # Moving along the parameter.
+
+    cdef int sweep(self) except -1 nogil:
+        """From 0 to 1, one repair after the other."""
+        cdef int place, second
+        cdef double fail
+        while True:
+            place = self.first_failure(&second)
+            if place < 0:
+                break
+            self.gather_alive(place)
+            self.free_children(self.sequence[place])
+            fail = self.exact_failure(self.sequence[place])
+            self.fails[self.sequence[place]] = fail
+            if fail >= 1.0 or self.comes_first(second, place):
+                self.release()
+                continue
+            if fail > self.t:
+                self.settle(fail)
+                self.move_to(fail)
+            self.repair(place)
+            self.pieces.n_events += 1
+            if self.pieces.n_events % 256 == 0:
+                self.pieces.check_signals()
+        return self.settle(1.0)
+
+    cdef int first_failure(self, int* second) noexcept nogil:
+        """Place of the merge that fails first, and of the next one; -1 if none."""
+        cdef int place, best = -1
+        second[0] = -1
+        for place in range(self.n_points - 1):
+            if self.fails[self.sequence[place]] >= 1.0:
+                continue
+            if self.comes_first(place, best):
+                second[0] = best
+                best = place
+            elif self.comes_first(place, second[0]):
+                second[0] = place
+        return best
+
+    cdef bint comes_first(self, int a, int b) noexcept nogil:
+        """Whether the merge at place a has to be repaired before that at b."""
+        cdef double fail_a, fail_b
+        if a < 0 or b < 0:
+            return b < 0 <= a
+        fail_a = self.fails[self.sequence[a]]
+        fail_b = self.fails[self.sequence[b]]
+        return fail_a < fail_b or (fail_a == fail_b and a < b)
+
+    cdef int settle(self, double until) except -1 nogil:
+        """The tree stands from t until there: take its loss."""
+        cdef MergeTree tree
+        cdef double t = self.t
+        tree.n_leaves = self.n_points
+        tree.left = self.left
+        tree.right = self.right
+        tree.order = self.sequence
+        tree.height = self.height
+        tree.cut = self.cut
+        if self.loss.uses_heights:
+            self.sort_by_height()
+            tree.order = self.order
+        if not self.loss.uses_cut:
+            return self.pieces.add(t, &tree)
+        while t < until:
+            self.move_to(t)
+            t = self.find_cut(self.loss.n_labels)
+            self.pieces.add(self.t, &tree)
+        return 0
+
+    # The flat clusters, where the loss is one of them.
+
+    cdef double find_cut(self, int k) noexcept nogil:
+        """Undo the k - 1 highest merges; return until when these are the highest."""
+        cdef int n_cut = 1, i, node, highest
+        cdef double until = 1.0
+        self.cut[0] = self.sequence[self.n_points - 2] if self.n_points > 1 else 0
+        while n_cut < k:
+            highest = -1
+            for i in range(n_cut):
+                if self.cut[i] >= self.n_points and (
+                    highest < 0 or self.is_higher(self.cut[i], self.cut[highest])
+                ):
+                    highest = i
+            node = self.cut[highest]
+            self.undone[n_cut - 1] = node
+            self.cut[highest] = self.left[node]
+            self.cut[n_cut] = self.right[node]
+            n_cut += 1
+        for i in range(k - 1):
+            for highest in range(k):
+                if self.cut[highest] >= self.n_points:
+                    until = self.swap_before(self.undone[i], self.cut[highest], until)
+        return until
+
+    cdef bint is_higher(self, int u, int v) noexcept nogil:
+        """Whether merge u comes after merge v in the greedy run."""
+        cdef double a = self.mix(self.start[u], self.end[u])
+        cdef double b = self.mix(self.start[v], self.end[v])
+        if a > b + TOLERANCE * b:
+            return True
+        if b > a + TOLERANCE * a:
+            return False
+        return (
+            self.compare(self.left[u], self.right[u], self.left[v], self.right[v]) > 0
+        )
+
+    cdef double swap_before(self, int u, int v, double until) noexcept nogil:
+        """Until when merge u stays above merge v, if before `until`."""
+        cdef double bound = crossing_bound(
+            self.start[v], self.end[v], self.start[u], self.end[u]
+        )
+        if bound >= until:
+            return until
+        bound = self.crossing(self.left[u], self.right[u], self.left[v], self.right[v])
+        return bound if self.t < bound < until else until
+
+    cdef void sort_by_height(self) noexcept nogil:
+        """Put the merges in `order` by height; a nearly sorted list stays cheap."""
+        cdef int place, node, to
+        cdef double height
+        for place in range(self.n_points - 1):
+            node = self.sequence[place]
+            height = self.mix(self.start[node], self.end[node])
+            height = max(
+                height, max(self.height[self.left[node]], self.height[self.right[node]])
+            )
+            self.height[node] = height
+            to = place
+            while to > 0 and self.height[self.order[to - 1]] > height:
+                self.order[to] = self.order[to - 1]
+                to -= 1
+            self.order[to] = node
+
+    # The clusters alive at a place of the sequence, and the lines of free ones.
+
+    cdef void gather_alive(self, int place) noexcept nogil:
+        """The clusters before the merge at `place`: those that later merges take."""
+        cdef int later, node, side, child
+        self.n_alive = 0
+        for later in range(place, self.n_points - 1):
+            node = self.sequence[later]
+            for side in range(2):
+                child = self.right[node] if side else self.left[node]
+                if self.position[child] < place:
+                    self.alive[self.n_alive] = child
+                    self.place[child] = self.n_alive
+                    self.n_alive += 1
+
+    cdef double* plane(self, int k, int which) noexcept nogil:
+        return self.frees[k].lines + <Py_ssize_t> which * self.n_points
+
+    cdef double* shows(self, int k, int function) noexcept nogil:
+        """The values of one merge function between free cluster k and all others."""
+        return self.plane(k, self.shown[function])
+
+    cdef int set_free(self, int node) except -1 nogil:
+        """Free a cluster; returns its index."""
+        cdef int k = self.n_free, a, c
+        cdef Py_ssize_t n = self.n_points
+        cdef FreeCluster* new = self.frees + k
+        cdef double parts[96]
+        if k == self.n_free_blocks:
+            new.lines = <double*> malloc(n * self.n_planes * sizeof(double))
+            new.shared = <int*> malloc(n * sizeof(int))
+            self.n_free_blocks += 1
+            if new.lines == NULL or new.shared == NULL:
+                with gil:
+                    raise MemoryError
+        new.node = node
+        new.nearest = -1
+        new.distance = 0.0
+        self.free_at[node] = k
+        self.n_free += 1
+        for a in range(self.n_ghosts):
+            new.shared[a] = 0
+        for a in range(self.n_alive):
+            if self.alive[a] == node:
+                for c in range(self.n_planes):
+                    self.plane(k, c)[a] = FAR
+                continue
+            self.fetch(node, self.alive[a], parts)
+            for c in range(self.n_parts):
+                self.plane(k, c)[a] = parts[c]
+            if self.has_average:
+                self.show_mean(k, a, self.alive[a])
+        return k
+
+    cdef void show_mean(self, int k, int a, int other) noexcept nogil:
+        cdef int f
+        for f in range(2):
+            if self.kind[f] == AVERAGE:
+                self.shows(k, f)[a] = self.plane(k, self.offset[f])[a] / (
+                    <double> self.size[self.frees[k].node] * self.size[other]
+                )
+
+    cdef void set_bound(self, int k) noexcept nogil:
+        """Free cluster k is found in the old run too: it is an ordinary one now."""
+        cdef FreeCluster last = self.frees[self.n_free - 1]
+        self.free_at[self.frees[k].node] = -1
+        self.n_free -= 1
+        if k != self.n_free:
+            self.free_at[last.node] = k
+            self.frees[self.n_free] = self.frees[k]
+            self.frees[k] = last
+
+    cdef void release(self) noexcept nogil:
+        while self.n_free:
+            self.set_bound(self.n_free - 1)
+
+    cdef int free_children(self, int node) except -1 nogil:
+        self.set_free(self.left[node])
+        self.set_free(self.right[node])
+        return 0
+
+    # Certificates.
+
+    cdef double exact_failure(self, int node) noexcept nogil:
+        """When the merge of the only two free clusters fails."""
+        cdef double best = NEVER, bound
+        cdef int k, a, x
+        for k in range(2):
+            for a in range(self.n_alive):
+                x = self.alive[a]
+                if x == self.frees[0].node or x == self.frees[1].node:
+                    continue
+                bound = crossing_bound(
+                    self.start[node], self.end[node],
+                    self.shows(k, 0)[a], self.shows(k, 1)[a],
+                )
+                if bound < best:
+                    best = min(best, self.crossing(
+                        self.frees[k].node, x, self.left[node], self.right[node]
+                    ))
+        return best
+
+    cdef double failure_bound(
+        self, int k, int partner, double start, double end
+    ) noexcept nogil:
+        """Before when no other cluster gets nearer to free cluster k than that."""
+        cdef const double* starts = self.shows(k, 0)
+        cdef const double* ends = self.shows(k, 1)
+        cdef double best = NEVER
+        cdef int a
+        for a in range(self.n_alive):
+            if a != partner:
+                best = min(best, crossing_bound(start, end, starts[a], ends[a]))
+        return best
+
+    cdef bint holds(self, int node) noexcept nogil:
+        """Whether an old merge is nearer than either child and any free cluster."""
+        cdef double height = self.mix(self.start[node], self.end[node])
+        cdef int k, side, child, a
+        cdef double value
+        for k in range(self.n_free):
+            for side in range(2):
+                child = self.right[node] if side else self.left[node]
+                a = self.place[child]
+                value = self.mix(self.shows(k, 0)[a], self.shows(k, 1)[a])
+                if value > height + TOLERANCE * height:
+                    continue
+                if value < height - TOLERANCE * height or self.compare(
+                    self.frees[k].node, child, self.left[node], self.right[node]
+                ) < 0:
+                    return False
+        return True
+
+    # Repair.
+
+    cdef int repair(self, int place) except -1 nogil:
+        """Replay from the failing merge, whose children are free already."""
+        cdef int node = self.sequence[place]
+        cdef double limit
+        self.failing = place
+        self.n_repaired = 0
+        self.add_ghost(node, self.left[node], self.right[node])
+        while self.n_ghosts:
+            place += 1
+            limit = FAR
+            if place < self.n_points - 1:
+                node = self.sequence[place]
+                limit = self.mix(self.start[node], self.end[node])
+            while self.n_ghosts and self.merge_nearest(limit):
+                pass
+            if not self.n_ghosts:
+                break
+            if place >= self.n_points - 1:
+                with gil:
+                    raise RuntimeError("the repaired run did not end in one cluster")
+            self.replay(node)
+        for place in range(self.n_repaired):
+            self.sequence[self.failing + place] = self.repaired[place]
+        return 0
+
+    cdef int replay(self, int node) except -1 nogil:
+        """Keep a merge of the old run, or find out what becomes of it."""
+        cdef int left = self.left[node], right = self.right[node]
+        if self.ghost_at[left] >= 0 or self.ghost_at[right] >= 0:
+            self.extend_ghost(node, left, right)
+        elif self.fails[node] <= self.t or not self.holds(node):
+            self.free_children(node)
+            self.add_ghost(node, left, right)
+        else:
+            self.keep(node)
+        return 0
+
+    cdef void emit(self, int node) noexcept nogil:
+        self.repaired[self.n_repaired] = node
+        self.position[node] = self.failing + self.n_repaired
+        self.n_repaired += 1
+
+    cdef void keep(self, int node) noexcept nogil:
+        """The old merge holds; free clusters now compete with it as well."""
+        cdef int left = self.left[node], right = self.right[node], k, a, b, c
+        cdef double* entry
+        self.emit(node)
+        a = self.place[left]
+        b = self.place[right]
+        for k in range(self.n_free):
+            self.fails[node] = min(
+                self.fails[node],
+                min(
+                    crossing_bound(
+                        self.start[node], self.end[node],
+                        self.shows(k, 0)[a], self.shows(k, 1)[a],
+                    ),
+                    crossing_bound(
+                        self.start[node], self.end[node],
+                        self.shows(k, 0)[b], self.shows(k, 1)[b],
+                    ),
+                ),
+            )
+            self.join_entries(k, a, k, b, k, a)
+            if self.has_average:
+                self.show_mean(k, a, node)
+            entry = self.row[node] + (
+                <Py_ssize_t> self.first[self.frees[k].node] * self.n_parts
+            )
+            for c in range(self.n_parts):
+                entry[c] = self.plane(k, c)[a]
+            if self.frees[k].nearest == left or self.frees[k].nearest == right:
+                self.frees[k].nearest = -1
+        self.alive[a] = node
+        self.place[node] = a
+        self.drop_alive(b)
+
+    cdef void join_entries(
+        self, int k, int a, int l, int b, int to, int at
+    ) noexcept nogil:
+        """The union's line from two entries of free clusters' lines."""
+        cdef int f, c
+        cdef double u, v
+        cdef double x[96]
+        cdef double y[96]
+        for f in range(2):
+            if self.kind[f] == AVERAGE:
+                for c in range(self.width[f]):
+                    x[c] = self.plane(k, self.offset[f] + c)[a]
+                    y[c] = self.plane(l, self.offset[f] + c)[b]
+                add_wide(x, y, x, self.width[f])
+                for c in range(self.width[f]):
+                    self.plane(to, self.offset[f] + c)[at] = x[c]
+            else:
+                u = self.plane(k, self.offset[f])[a]
+                v = self.plane(l, self.offset[f])[b]
+                self.plane(to, self.offset[f])[at] = (
+                    min(u, v) if self.kind[f] == SINGLE else max(u, v)
+                )
+
+    cdef void drop_alive(self, int a) noexcept nogil:
+        """Take the cluster at index a off the list: the last one moves there."""
+        cdef int last = self.n_alive - 1, k, c
+        self.n_alive = last
+        if a == last:
+            return
+        self.alive[a] = self.alive[last]
+        self.place[self.alive[a]] = a
+        for k in range(self.n_free):
+            for c in range(self.n_planes):
+                self.plane(k, c)[a] = self.plane(k, c)[last]
+
+    cdef bint merge_nearest(self, double limit) except -1 nogil:
+        """Merge two free clusters nearest to each other, if one is in the limit."""
+        cdef int k, l
+        for k in range(self.n_free):
+            if self.frees[k].distance > limit:
+                continue
+            self.find_nearest(k)
+            l = self.free_at[self.frees[k].nearest]
+            if l < 0 or self.frees[k].distance > limit:
+                continue
+            self.find_nearest(l)
+            if self.frees[l].nearest == self.frees[k].node:
+                self.merge_free(k, l)
+                return True
+        return False
+
+    cdef void find_nearest(self, int k) noexcept nogil:
+        """Find the cluster nearest to a free one, if it is not known."""
+        cdef const double* starts = self.shows(k, 0)
+        cdef const double* ends = self.shows(k, 1)
+        cdef double value, best = FAR, margin = 0.0
+        cdef int a, found = -1
+        if self.frees[k].nearest >= 0:
+            return
+        for a in range(self.n_alive):
+            value = self.mix(starts[a], ends[a])
+            if value > best + margin or self.alive[a] == self.frees[k].node:
+                continue
+            if found >= 0 and value >= best - margin and self.compare(
+                self.frees[k].node, self.alive[a], self.frees[k].node, self.alive[found]
+            ) > 0:
+                continue
+            found = a
+            best = value
+            margin = TOLERANCE * value
+        self.frees[k].nearest = self.alive[found]
+        self.frees[k].distance = best
+
+    cdef int merge_free(self, int k, int l) except -1 nogil:
+        """A merge of the new run; the union takes the place of cluster k."""
+        cdef int left = self.frees[k].node, right = self.frees[l].node
+        cdef int a = self.place[left], b = self.place[right], node
+        node = self.new_cluster(k, l)
+        self.emit(node)
+        self.join_lines(k, l, node)
+        self.free_at[left] = -1
+        self.free_at[node] = k
+        self.frees[k].node = node
+        self.frees[k].nearest = -1
+        self.alive[a] = node
+        self.place[node] = a
+        for l in range(self.n_ghosts):
+            self.frees[k].shared[l] += self.frees[self.free_at[right]].shared[l]
+        self.set_bound(self.free_at[right])
+        self.drop_alive(b)
+        for l in range(self.n_free):
+            if self.frees[l].nearest == left or self.frees[l].nearest == right:
+                self.frees[l].nearest = -1
+        k = self.free_at[node]
+        for l in range(self.n_ghosts):
+            if self.is_same(k, l):
+                self.resolve(k, l)
+                break
+        return 0
+
+    cdef int new_cluster(self, int k, int l) except -1 nogil:
+        """A node for the union of two free clusters, with its certificate."""
+        cdef int left = self.frees[k].node, right = self.frees[l].node, room = self.room
+        cdef int a = self.place[left], b = self.place[right]
+        cdef int node = self.new_node()
+        cdef double start, end
+        if self.room != room:
+            self.make_room()
+        start = self.shows(k, 0)[b]
+        end = self.shows(k, 1)[b]
+        self.free_at[node] = self.ghost_at[node] = -1
+        self.left[node] = left
+        self.right[node] = right
+        self.parent[left] = self.parent[right] = node
+        self.size[node] = self.size[left] + self.size[right]
+        self.first[node] = min(self.first[left], self.first[right])
+        self.start[node] = start
+        self.end[node] = end
+        self.fails[node] = min(
+            self.failure_bound(k, b, start, end), self.failure_bound(l, a, start, end)
+        )
+        self.loss.join(node, left, right)
+        return node
+
+    cdef void join_lines(self, int k, int l, int node) noexcept nogil:
+        """The lines of the union of k and l, into those of k and its own row."""
+        cdef int a, c, other
+        cdef int skip_k = self.place[self.frees[k].node]
+        cdef int skip_l = self.place[self.frees[l].node]
+        cdef int j
+        cdef double* entry
+        self.frees[k].node = node
+        for a in range(self.n_alive):
+            if a == skip_k or a == skip_l:
+                continue
+            other = self.alive[a]
+            self.join_entries(k, a, l, a, k, a)
+            if self.has_average:
+                self.show_mean(k, a, other)
+            entry = self.row[node] + <Py_ssize_t> self.first[other] * self.n_parts
+            for c in range(self.n_parts):
+                entry[c] = self.plane(k, c)[a]
+            j = self.free_at[other]
+            if j >= 0:
+                for c in range(self.n_planes):
+                    self.plane(j, c)[skip_k] = self.plane(k, c)[a]
+
+    # Ghosts.
+
+    cdef void add_ghost(self, int node, int left, int right) noexcept nogil:
+        """The merge of two free clusters that the new run has not made."""
+        cdef int g = self.n_ghosts, k
+        for k in range(self.n_free):
+            self.frees[k].shared[g] = 0
+        self.frees[self.free_at[left]].shared[g] = self.size[left]
+        self.frees[self.free_at[right]].shared[g] = self.size[right]
+        self.ghosts[g] = node
+        self.ghost_at[node] = g
+        self.n_ghosts += 1
+
+    cdef int extend_ghost(self, int node, int left, int right) except -1 nogil:
+        """An old merge of one or two ghosts is a ghost; its other child is free."""
+        cdef int g, k, other
+        if self.ghost_at[left] < 0:
+            left, right = right, left
+        g = self.ghost_at[left]
+        other = self.ghost_at[right]
+        if other < 0:
+            k = self.set_free(right)
+            self.frees[k].shared[g] = self.size[right]
+        else:
+            for k in range(self.n_free):
+                self.frees[k].shared[g] += self.frees[k].shared[other]
+            self.drop_ghost(other)
+            g = self.ghost_at[left]
+        self.ghost_at[left] = -1
+        self.give_back(left)
+        self.ghosts[g] = node
+        self.ghost_at[node] = g
+        for k in range(self.n_free):
+            if self.is_same(k, g):
+                self.resolve(k, g)
+                break
+        return 0
+
+    cdef void drop_ghost(self, int g) noexcept nogil:
+        """Forget a ghost; the last one takes its index."""
+        cdef int last = self.n_ghosts - 1, k
+        self.ghost_at[self.ghosts[g]] = -1
+        self.give_back(self.ghosts[g])
+        self.n_ghosts = last
+        if g == last:
+            return
+        self.ghosts[g] = self.ghosts[last]
+        self.ghost_at[self.ghosts[g]] = g
+        for k in range(self.n_free):
+            self.frees[k].shared[g] = self.frees[k].shared[last]
+
+    cdef bint is_same(self, int k, int g) noexcept nogil:
+        """Whether free cluster k and ghost g have the same points."""
+        cdef int size = self.size[self.frees[k].node]
+        return self.frees[k].shared[g] == size and self.size[self.ghosts[g]] == size
+
+    cdef void resolve(self, int k, int g) noexcept nogil:
+        """Free cluster k takes the ghost's place in the rest of the sequence."""
+        cdef int ghost = self.ghosts[g], node = self.frees[k].node
+        cdef int parent = self.parent[ghost]
+        self.parent[node] = parent
+        if parent >= 0:
+            if self.left[parent] == ghost:
+                self.left[parent] = node
+            else:
+                self.right[parent] = node
+            self.loss.join(parent, self.left[parent], self.right[parent])
+        self.drop_ghost(g)
+        self.set_bound(k)
+
+    # The first run.
+
+    cdef int play(self, const int[:, ::1] children) except -1 nogil:
+        """Carry out the run at 0, so that every line and certificate is there."""
+        cdef int place, node, side, child, k
+        self.n_alive = self.n_points
+        for child in range(self.n_points):
+            self.alive[child] = self.place[child] = child
+        self.failing = 0
+        self.move_to(0.0)
+        for place in range(self.n_points - 1):
+            for side in range(2):
+                child = children[place, side]
+                if child >= self.n_points:
+                    child = self.repaired[child - self.n_points]
+                self.set_free(child)
+            self.merge_free(0, 1)
+            self.release()
+        for place in range(self.n_points - 1):
+            self.sequence[place] = self.repaired[place]
+        return 0
+
+
+def sweep(
+    const double[:, ::1] distances,
+    int n_points,
+    const int[::1] kinds,
+    int sum_width,
+    TreeLoss loss,
+    const int[:, ::1] children,
+):
+    """Compute the loss of every tree of a reducible pair of merge functions.
+
+    Parameters
+    ----------
+    distances : (1, n_pairs) array
+        Condensed distances.
+    kinds : (2,) array
+        Codes of the merge functions at parameter 0 and 1.
+    sum_width : int
+        How many doubles hold any sum of distances exactly.
+    loss : TreeLoss
+    children : (n_points - 1, 2) array
+        The merges of the run at parameter 0 by scipy's ids, in greedy order.
+
+    Returns
+    -------
+    Pieces
+        The loss by parameter; `n_events` counts the repairs.
+    """
+    cdef Kinetic engine = Kinetic(distances, n_points, kinds, sum_width, loss)
+    with nogil:
+        engine.play(children)
+        engine.sweep()
+    return engine.pieces

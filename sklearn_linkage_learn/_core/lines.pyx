@@ -1,0 +1,239 @@
+"""Lines between the clusters of a merge sequence, looked up by node id.
+
+Invariant: two clusters that coexist in the sequence have their line, exactly, in the
+row of the younger one, at the first point of the older one (first points of
+coexisting clusters differ). A line is what each of the two merge functions gives at
+parameter 0 and 1; it depends on the two point sets only, so rows stay right when the
+sequence changes around them. Cost: 8 * n_parts * n bytes a row, O(1) a look-up.
+"""
+
+from libc.stdlib cimport free, malloc, realloc
+
+from sklearn_linkage_learn._core.predicates cimport (
+    AVERAGE, COMPLETE, Expansion, MergeFunction, crossing,
+    difference, order_at,
+)
+
+
+cdef class Lines:
+    """Leaves 0..n-1 and their distances at first."""
+
+    def __cinit__(
+        self,
+        const double[:, ::1] distances,
+        int n_points,
+        const int[::1] kinds,
+        int sum_width,
+        *args,
+    ):
+        cdef int f, i
+        self.n_points = n_points
+        self.distances = distances
+        for f in range(2):
+            self.kind[f] = <MergeFunction> kinds[f]
+            self.width[f] = sum_width if kinds[f] == AVERAGE else 1
+            self.offset[f] = self.n_parts
+            self.shown[f] = self.n_parts
+            self.n_parts += self.width[f]
+        self.n_planes = self.n_parts
+        for f in range(2):
+            if self.kind[f] == AVERAGE:
+                self.shown[f] = self.n_planes
+                self.n_planes += 1
+                self.has_average = True
+        self.members = <int*> malloc(2 * max(n_points, 1) * sizeof(int))
+        if self.members == NULL:
+            raise MemoryError
+        self.reserve(2 * n_points + 16)
+        for i in range(n_points):
+            self.size[i] = 1
+            self.first[i] = i
+            self.position[i] = -1
+        self.n_nodes = n_points
+
+    def __dealloc__(self):
+        cdef int node
+        if self.row != NULL:
+            for node in range(self.room):
+                free(self.row[node])
+        free(self.row)
+        free(self.left)
+        free(self.right)
+        free(self.parent)
+        free(self.size)
+        free(self.first)
+        free(self.position)
+        free(self.start)
+        free(self.end)
+        free(self.spare)
+        free(self.members)
+
+    cdef int reserve(self, int room) except -1 nogil:
+        """Make room for node ids below `room`."""
+        cdef int node
+        self.left = <int*> larger(self.left, room * sizeof(int))
+        self.right = <int*> larger(self.right, room * sizeof(int))
+        self.parent = <int*> larger(self.parent, room * sizeof(int))
+        self.size = <int*> larger(self.size, room * sizeof(int))
+        self.first = <int*> larger(self.first, room * sizeof(int))
+        self.position = <int*> larger(self.position, room * sizeof(int))
+        self.spare = <int*> larger(self.spare, room * sizeof(int))
+        self.start = <double*> larger(self.start, room * sizeof(double))
+        self.end = <double*> larger(self.end, room * sizeof(double))
+        self.row = <double**> larger(self.row, room * sizeof(double*))
+        for node in range(self.room, room):
+            self.row[node] = NULL
+            self.parent[node] = -1
+        self.room = room
+        return 0
+
+    cdef void move_to(self, double t) noexcept nogil:
+        self.t = t
+        self.rest = 1.0 - t
+        self.rest_low = (1.0 - self.rest) - t
+
+    cdef int new_node(self) except -1 nogil:
+        """An id with a row of its own."""
+        cdef int node
+        if self.n_spare:
+            self.n_spare -= 1
+            node = self.spare[self.n_spare]
+        else:
+            if self.n_nodes == self.room:
+                self.reserve(self.room + self.room // 4 + 16)
+            node = self.n_nodes
+            self.n_nodes += 1
+        if self.row[node] == NULL:
+            self.row[node] = <double*> larger(
+                NULL, <size_t> self.n_points * self.n_parts * sizeof(double)
+            )
+        self.parent[node] = -1
+        return node
+
+    cdef void give_back(self, int node) noexcept nogil:
+        self.spare[self.n_spare] = node
+        self.n_spare += 1
+
+    cdef void fetch(self, int x, int y, double* parts) noexcept nogil:
+        """Copy the line between two coexisting clusters."""
+        cdef Py_ssize_t n = self.n_points, i, j
+        cdef const double* source
+        cdef int c
+        if x >= n or y >= n:
+            if self.position[x] < self.position[y]:
+                x, y = y, x
+            source = self.row[x] + <Py_ssize_t> self.first[y] * self.n_parts
+            for c in range(self.n_parts):
+                parts[c] = source[c]
+            return
+        i = min(x, y)
+        j = max(x, y)
+        for c in range(self.n_parts):
+            parts[c] = 0.0
+        parts[0] = parts[self.offset[1]] = (
+            self.distances[0, i * n - i * (i + 1) // 2 + j - i - 1]
+        )
+
+    cdef double shown_value(
+        self, const double* parts, int f, double pairs
+    ) noexcept nogil:
+        """A merge function's value to within a few roundings."""
+        if self.kind[f] == AVERAGE:
+            return parts[self.offset[f]] / pairs
+        return parts[self.offset[f]]
+
+    cdef double mix(self, double start, double end) noexcept nogil:
+        """Value of a line at the current parameter, to within a few roundings."""
+        return self.rest * start + self.t * end
+
+    cdef void gaps(
+        self, int x, int y, int u, int v, Expansion* start, Expansion* end
+    ) noexcept nogil:
+        """The line of (x, y) less that of (u, v), times their numbers of pairs."""
+        cdef double a[96]
+        cdef double b[96]
+        cdef double pairs_a = <double> self.size[x] * <double> self.size[y]
+        cdef double pairs_b = <double> self.size[u] * <double> self.size[v]
+        self.fetch(x, y, a)
+        self.fetch(u, v, b)
+        difference(
+            start, self.kind[0], a, b, self.width[0], pairs_a, pairs_b,
+            self.has_average,
+        )
+        difference(
+            end, self.kind[1], a + self.offset[1], b + self.offset[1], self.width[1],
+            pairs_a, pairs_b, self.has_average,
+        )
+
+    cdef int compare(self, int x, int y, int u, int v) noexcept nogil:
+        """-1 if (x, y) are nearer than (u, v) just right of t, else 1; exact."""
+        cdef Expansion start, end
+        cdef int s
+        self.gaps(x, y, u, v, &start, &end)
+        s = order_at(&start, &end, self.t)
+        if s == 0:
+            s = -1 if self.deciding_pair(x, y) < self.deciding_pair(u, v) else 1
+        return s
+
+    cdef double crossing(self, int x, int y, int u, int v) noexcept nogil:
+        """From which parameter on (x, y) are nearer than (u, v), exactly."""
+        cdef Expansion start, end
+        self.gaps(x, y, u, v, &start, &end)
+        return crossing(&start, &end)
+
+    cdef long long deciding_pair(self, int x, int y) noexcept nogil:
+        """The earliest point pair that decides a merge function of (x, y)."""
+        cdef Py_ssize_t n = self.n_points, i, j, low, high
+        cdef double parts[96]
+        cdef int a, b, f, n_x, n_y
+        cdef long long pair, best, decided
+        cdef double d
+        best = <long long> n * min(self.first[x], self.first[y]) + max(
+            self.first[x], self.first[y]
+        )
+        if self.has_average or (x < n and y < n):
+            return best  # the earliest pair there is
+        best = n * n
+        self.fetch(x, y, parts)
+        n_x = self.list_members(x, self.members)
+        n_y = self.list_members(y, self.members + n_x)
+        for f in range(2):
+            decided = -1
+            for a in range(n_x):
+                for b in range(n_x, n_x + n_y):
+                    low = min(self.members[a], self.members[b])
+                    high = max(self.members[a], self.members[b])
+                    d = self.distances[0, low * n - low * (low + 1) // 2 + high - low - 1]
+                    if d != parts[self.offset[f]]:
+                        continue
+                    pair = low * n + high
+                    if decided < 0 or (
+                        (pair > decided) == (self.kind[f] == COMPLETE)
+                    ):
+                        decided = pair
+            best = min(best, decided)
+        return best
+
+    cdef int list_members(self, int node, int* members) noexcept nogil:
+        """Write the points of a cluster, return how many."""
+        cdef int done = 0, waiting = 1
+        # Unfinished nodes stand behind the finished points; together they never
+        # outnumber the cluster's points.
+        members[0] = node
+        while done < waiting:
+            node = members[done]
+            if node < self.n_points:
+                done += 1
+            else:
+                members[done] = self.left[node]
+                members[waiting] = self.right[node]
+                waiting += 1
+        return done
+
+
+cdef void* larger(void* block, size_t n_bytes) except NULL nogil:
+    cdef void* grown = realloc(block, n_bytes)
+    if grown == NULL:
+        with gil:
+            raise MemoryError
+    return grown
