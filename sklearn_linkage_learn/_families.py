@@ -10,7 +10,10 @@ import math
 
 import numpy as np
 
-from sklearn_linkage_learn._core.linkage import fixed_linkage, mix_metrics
+from ._core.execution_tree import enumerate_tree
+from ._core.kinetic import sweep
+from ._core.linkage import fixed_linkage, mix_metrics
+from ._piecewise import PiecewiseConstant
 
 # The codes are those of MergeFunction in _core/predicates.pxd.
 LINKAGES = {"single": 0, "complete": 1, "average": 2, "weighted": 3, "ward": 4}
@@ -73,6 +76,36 @@ def sum_width(distances, n_points):
     return 2 if bits <= 104 else bits // 52 + 2
 
 
+def merge_curve(condensed, linkages, loss, algorithm="auto"):
+    """Loss of one instance for every mix of two merge functions.
+
+    Parameters
+    ----------
+    condensed : ndarray of shape (n_pairs,)
+        Condensed distances.
+    linkages : pair of str
+        The merge functions at parameter 0 and at 1.
+    loss : TreeLoss
+    algorithm : {"auto", "kinetic", "execution_tree"}
+
+    Returns
+    -------
+    PiecewiseConstant
+    """
+    distances, exponent = _prepare([condensed])
+    n = n_points_of(distances)
+    arguments = (distances, n, _codes(linkages), sum_width(distances, n), loss)
+    if choose_algorithm(linkages, algorithm) == "kinetic":
+        first = mixed_linkage([condensed], linkages, (1.0, 0.0))
+        pieces = sweep(*arguments, np.ascontiguousarray(first[:, :2], dtype=np.int32))
+    else:
+        pieces = enumerate_tree(*arguments)
+    starts, values, lower = (np.asarray(column) for column in pieces.columns())
+    return PiecewiseConstant(
+        np.append(starts, 1.0), values, None if (lower == values).all() else lower
+    )
+
+
 def mixed_linkage(distances, linkages, alpha, beta=((1.0, 0.0),)):
     """Linkage clustering of one instance at fixed weights, as scipy's `Z`.
 
@@ -91,13 +124,8 @@ def mixed_linkage(distances, linkages, alpha, beta=((1.0, 0.0),)):
     ndarray of shape (n_points - 1, 4)
         Rows in merge order.
     """
-    distances = np.ascontiguousarray(distances, dtype=np.float64)
     ward = "ward" in linkages
-    if ward:
-        distances = distances**2
-    exponent = scale_exponent(distances)
-    if exponent:
-        distances = np.ldexp(distances, exponent)
+    distances, exponent = _prepare(distances, squared=ward)
     distances = _mix(distances, _exact_weights(beta))
     n = n_points_of(distances)
     children = np.empty((max(n - 1, 0), 2), dtype=np.int32)
@@ -105,7 +133,7 @@ def mixed_linkage(distances, linkages, alpha, beta=((1.0, 0.0),)):
     rank = fixed_linkage(
         distances,
         n,
-        np.array([LINKAGES[name] for name in linkages], dtype=np.int32),
+        _codes(linkages),
         _exact_weights(alpha),
         sum_width(distances, n),
         is_reducible(linkages),
@@ -130,6 +158,19 @@ def linkage_matrix(children, heights, rank):
         sizes[n + row] = sizes[int(Z[row, 0])] + sizes[int(Z[row, 1])]
     Z[:, 3] = sizes[n:]
     return Z
+
+
+def _prepare(distances, squared=False):
+    """Distances of all metrics in one array, scaled; and the scale's exponent."""
+    distances = np.ascontiguousarray(distances, dtype=np.float64)
+    if squared:
+        distances = distances**2
+    exponent = scale_exponent(distances)
+    return np.ldexp(distances, exponent) if exponent else distances, exponent
+
+
+def _codes(linkages):
+    return np.array([LINKAGES[name] for name in linkages], dtype=np.int32)
 
 
 def _exact_weights(weights):
