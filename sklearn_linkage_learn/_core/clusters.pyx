@@ -111,28 +111,6 @@ cdef class Clusters:
                     self.mixed[i * n + j] = self.mix(i, j)
         return 0
 
-    cdef double approximate(self, int i, int j, int function) noexcept nogil:
-        cdef Py_ssize_t entry = <Py_ssize_t> i * self.n_points + j
-        cdef double v = self.value[entry * self.n_parts + self.offset[function]]
-        if self.kind[function] == AVERAGE:
-            v /= self.pairs(i, j)
-        return v
-
-    cdef double mix(self, int i, int j) noexcept nogil:
-        cdef double total = 0.0
-        cdef int f
-        for f in range(self.n_functions):
-            total += self.weight[2 * f] * self.approximate(i, j, f)
-        return total
-
-    cdef const double* parts(self, int i, int j) noexcept nogil:
-        """All numbers kept for two slots."""
-        return self.value + (<Py_ssize_t> i * self.n_points + j) * self.n_parts
-
-    cdef double pairs(self, int i, int j) noexcept nogil:
-        """How many point pairs two slots have between them."""
-        return <double> self.size[i] * <double> self.size[j]
-
     cdef void gap(
         self, Expansion* e, int f, const double* u, double pairs_u,
         const double* v, double pairs_v,
@@ -254,13 +232,12 @@ cdef class Clusters:
     cdef void merge(self, int i, int j, int node) noexcept nogil:
         """Merge slot j into slot i."""
         cdef Py_ssize_t n = self.n_points
-        cdef int a, x, at = 0
+        cdef int a, x, f, at = 0
+        for f in range(self.n_functions):
+            self.join_rows(i, j, f)
         for a in range(self.n_alive):
-            x = self.alive[a]
-            if x == j:
+            if self.alive[a] == j:
                 at = a
-            elif x != i:
-                self.join_with(i, j, x)
         self.n_alive -= 1
         memmove(
             self.alive + at, self.alive + at + 1, (self.n_alive - at) * sizeof(int)
@@ -268,48 +245,49 @@ cdef class Clusters:
         self.size[i] += self.size[j]
         self.first[i] = min(self.first[i], self.first[j])
         self.node[i] = node
-        for a in range(n):
-            if self.owner[a] == j:
-                self.owner[a] = i
+        for x in range(self.n_points):
+            if self.owner[x] == j:
+                self.owner[x] = i
         if self.mixed != NULL:
             for a in range(self.n_alive):
                 x = self.alive[a]
                 if x != i:
                     self.mixed[i * n + x] = self.mixed[x * n + i] = self.mix(i, x)
 
-    cdef void join_with(self, int i, int j, int x) noexcept nogil:
-        """Every merge function between the union of i and j, and x."""
-        cdef Py_ssize_t n = self.n_points
-        cdef double* u = self.value + (i * n + x) * self.n_parts
-        cdef double* v = self.value + (j * n + x) * self.n_parts
-        cdef double* mirror = self.value + (x * n + i) * self.n_parts
-        cdef int f, c, s
-        for f in range(self.n_functions):
-            if self.kind[f] == SINGLE or self.kind[f] == COMPLETE:
-                s = compare_wide(u, v, self.width[f])
+    cdef void join_rows(self, int i, int j, int f) noexcept nogil:
+        """Merge function f between the union of i and j, and every other slot."""
+        cdef Py_ssize_t n = self.n_points, step = self.n_parts
+        cdef double* row = self.value + self.offset[f]
+        cdef MergeFunction kind = self.kind[f]
+        cdef double* u
+        cdef const double* v
+        cdef int a, x, c, s, width = self.width[f]
+        for a in range(self.n_alive):
+            x = self.alive[a]
+            if x == i or x == j:
+                continue
+            u = row + (i * n + x) * step
+            v = row + (j * n + x) * step
+            if kind == SINGLE or kind == COMPLETE:
+                s = compare_wide(u, v, width)
                 if self.deciding != NULL:
                     self.join_deciding(i, j, x, f, s)
-                if (s > 0) if self.kind[f] == SINGLE else (s < 0):
-                    for c in range(self.width[f]):
+                if s != 0 and (s > 0) == (kind == SINGLE):
+                    for c in range(width):
                         u[c] = v[c]
-            elif self.kind[f] == AVERAGE:
-                add_wide(u, v, u, self.width[f])
-            elif self.kind[f] == WEIGHTED:
+            elif kind == AVERAGE:
+                add_wide(u, v, u, width)
+            elif kind == WEIGHTED:
                 u[0] = 0.5 * (u[0] + v[0])
             else:
-                u[0] = self.ward(i, j, x, f, u[0], v[0])
-            for c in range(self.width[f]):
-                mirror[c] = u[c]
-            u += self.width[f]
-            v += self.width[f]
-            mirror += self.width[f]
+                u[0] = self.ward(i, j, x, u[0], v[0], row[(i * n + j) * step])
+            for c in range(width):
+                row[(x * n + i) * step + c] = u[c]
 
     cdef double ward(
-        self, int i, int j, int x, int f, double u, double v
+        self, int i, int j, int x, double u, double v, double joined
     ) noexcept nogil:
-        cdef Py_ssize_t n = self.n_points
         cdef double a = self.size[i], b = self.size[j], c = self.size[x]
-        cdef double joined = self.value[(i * n + j) * self.n_parts + self.offset[f]]
         return ((a + c) * u + (b + c) * v - c * joined) / (a + b + c)
 
     cdef void join_deciding(self, int i, int j, int x, int f, int s) noexcept nogil:

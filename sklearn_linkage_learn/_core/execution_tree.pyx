@@ -8,6 +8,7 @@ row it changed, so memory is O(n^2). Cost: O(m^2) for each edge at m clusters.
 Any two merge functions will do; leaves come in the order of the parameter.
 """
 
+cimport cython
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy
 
@@ -31,6 +32,7 @@ cdef struct Frame:
     int* deciding
 
 
+@cython.final
 cdef class ExecutionTree(Clusters):
     """Depth-first enumeration for a pair of merge functions."""
 

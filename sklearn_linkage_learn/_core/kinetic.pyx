@@ -15,27 +15,18 @@ clusters the rest of the sequence stands. Cost: O(n) a repair for most, O(n^2) b
 for each part of a line.
 """
 
-from libc.stdlib cimport free, malloc
+cimport cython
+from libc.stdlib cimport calloc, free
 
-from sklearn_linkage_learn._core.lines cimport Lines, larger
+from sklearn_linkage_learn._core.free_clusters cimport FAR, FreeClusters
+from sklearn_linkage_learn._core.lines cimport allocate
 from sklearn_linkage_learn._core.pieces cimport Pieces
-from sklearn_linkage_learn._core.predicates cimport (
-    AVERAGE, NEVER, SINGLE, TOLERANCE, add_wide, crossing_bound,
-)
+from sklearn_linkage_learn._core.predicates cimport TOLERANCE, crossing_bound
 from sklearn_linkage_learn._core.pruning cimport MergeTree, TreeLoss
 
-cdef double FAR = 1e300         # shown in place of a cluster's line to itself
 
-
-cdef struct FreeCluster:
-    int node
-    int nearest         # the nearest cluster alive, -1 if not known
-    double distance     # at most the distance to it
-    double* lines       # to the clusters alive, plane by plane
-    int* shared         # how many points it has in common with each ghost
-
-
-cdef class Kinetic(Lines):
+@cython.final
+cdef class Kinetic(FreeClusters):
     """The sweep over [0, 1] for a reducible pair of merge functions."""
 
     cdef Pieces pieces
@@ -45,13 +36,6 @@ cdef class Kinetic(Lines):
     cdef int n_repaired
     cdef int failing            # where the new run begins
     cdef double* fails
-    cdef int* alive
-    cdef int* place             # of a node in `alive`
-    cdef int n_alive
-    cdef FreeCluster* frees
-    cdef int* free_at           # index of a node in `frees`, -1 if it is not free
-    cdef int n_free
-    cdef int n_free_blocks      # how many of `frees` have memory
     cdef int* ghosts
     cdef int* ghost_at          # index of a node in `ghosts`, -1 if it is none
     cdef int n_ghosts
@@ -62,54 +46,34 @@ cdef class Kinetic(Lines):
 
     def __cinit__(self, distances, n_points, kinds, sum_width, TreeLoss loss):
         cdef Py_ssize_t n = max(self.n_points, 1)
+        cdef int node
         self.loss = loss
         self.pieces = Pieces(loss)
-        self.sequence = <int*> larger(NULL, n * sizeof(int))
-        self.repaired = <int*> larger(NULL, n * sizeof(int))
-        self.alive = <int*> larger(NULL, n * sizeof(int))
-        self.ghosts = <int*> larger(NULL, n * sizeof(int))
-        self.order = <int*> larger(NULL, n * sizeof(int))
-        self.cut = <int*> larger(NULL, n * sizeof(int))
-        self.undone = <int*> larger(NULL, n * sizeof(int))
-        self.frees = <FreeCluster*> larger(NULL, n * sizeof(FreeCluster))
-        self.make_room()
+        self.sequence = <int*> allocate(n * sizeof(int))
+        self.repaired = <int*> allocate(n * sizeof(int))
+        self.ghosts = <int*> allocate(n * sizeof(int))
+        self.order = <int*> allocate(n * sizeof(int))
+        self.cut = <int*> allocate(n * sizeof(int))
+        self.undone = <int*> allocate(n * sizeof(int))
+        self.fails = <double*> allocate(self.room * sizeof(double))
+        self.height = <double*> calloc(self.room, sizeof(double))
+        self.ghost_at = <int*> allocate(self.room * sizeof(int))
+        if self.height == NULL:
+            raise MemoryError
+        for node in range(self.room):
+            self.ghost_at[node] = -1
+        loss.reserve(self.room)
 
     def __dealloc__(self):
-        cdef int k
-        for k in range(self.n_free_blocks):
-            free(self.frees[k].lines)
-            free(self.frees[k].shared)
-        free(self.frees)
         free(self.sequence)
         free(self.repaired)
         free(self.fails)
-        free(self.alive)
-        free(self.place)
-        free(self.free_at)
         free(self.ghosts)
         free(self.ghost_at)
         free(self.order)
         free(self.cut)
         free(self.undone)
         free(self.height)
-
-    cdef int make_room(self) except -1 nogil:
-        """Follow the room for node ids."""
-        cdef int node
-        self.fails = <double*> larger(self.fails, self.room * sizeof(double))
-        self.height = <double*> larger(self.height, self.room * sizeof(double))
-        self.place = <int*> larger(self.place, self.room * sizeof(int))
-        self.free_at = <int*> larger(self.free_at, self.room * sizeof(int))
-        self.ghost_at = <int*> larger(self.ghost_at, self.room * sizeof(int))
-        for node in range(self.n_nodes, self.room):
-            self.free_at[node] = self.ghost_at[node] = -1
-        for node in range(self.n_points):
-            self.height[node] = 0.0
-            if self.n_nodes == self.n_points:
-                self.free_at[node] = self.ghost_at[node] = -1
-        with gil:
-            self.loss.reserve(self.room)
-        return 0
 
     # Moving along the parameter.
 
@@ -126,7 +90,7 @@ cdef class Kinetic(Lines):
             fail = self.exact_failure(self.sequence[place])
             self.fails[self.sequence[place]] = fail
             if fail >= 1.0 or self.comes_first(second, place):
-                self.release()
+                self.set_all_bound()
                 continue
             if fail > self.t:
                 self.settle(fail)
@@ -139,17 +103,20 @@ cdef class Kinetic(Lines):
 
     cdef int first_failure(self, int* second) noexcept nogil:
         """Place of the merge that fails first, and of the next one; -1 if none."""
-        cdef int place, best = -1
+        cdef double fail, best = 1.0, next_best = 1.0
+        cdef int place, found = -1
         second[0] = -1
         for place in range(self.n_points - 1):
-            if self.fails[self.sequence[place]] >= 1.0:
-                continue
-            if self.comes_first(place, best):
-                second[0] = best
-                best = place
-            elif self.comes_first(place, second[0]):
+            fail = self.fails[self.sequence[place]]
+            if fail < best:
+                second[0] = found
+                next_best = best
+                found = place
+                best = fail
+            elif fail < next_best:
                 second[0] = place
-        return best
+                next_best = fail
+        return found
 
     cdef bint comes_first(self, int a, int b) noexcept nogil:
         """Whether the merge at place a has to be repaired before that at b."""
@@ -245,7 +212,7 @@ cdef class Kinetic(Lines):
                 to -= 1
             self.order[to] = node
 
-    # The clusters alive at a place of the sequence, and the lines of free ones.
+    # Repair.
 
     cdef void gather_alive(self, int place) noexcept nogil:
         """The clusters before the merge at `place`: those that later merges take."""
@@ -260,125 +227,10 @@ cdef class Kinetic(Lines):
                     self.place[child] = self.n_alive
                     self.n_alive += 1
 
-    cdef double* plane(self, int k, int which) noexcept nogil:
-        return self.frees[k].lines + <Py_ssize_t> which * self.n_points
-
-    cdef double* shows(self, int k, int function) noexcept nogil:
-        """The values of one merge function between free cluster k and all others."""
-        return self.plane(k, self.shown[function])
-
-    cdef int set_free(self, int node) except -1 nogil:
-        """Free a cluster; returns its index."""
-        cdef int k = self.n_free, a, c
-        cdef Py_ssize_t n = self.n_points
-        cdef FreeCluster* new = self.frees + k
-        cdef double parts[96]
-        if k == self.n_free_blocks:
-            new.lines = <double*> malloc(n * self.n_planes * sizeof(double))
-            new.shared = <int*> malloc(n * sizeof(int))
-            self.n_free_blocks += 1
-            if new.lines == NULL or new.shared == NULL:
-                with gil:
-                    raise MemoryError
-        new.node = node
-        new.nearest = -1
-        new.distance = 0.0
-        self.free_at[node] = k
-        self.n_free += 1
-        for a in range(self.n_ghosts):
-            new.shared[a] = 0
-        for a in range(self.n_alive):
-            if self.alive[a] == node:
-                for c in range(self.n_planes):
-                    self.plane(k, c)[a] = FAR
-                continue
-            self.fetch(node, self.alive[a], parts)
-            for c in range(self.n_parts):
-                self.plane(k, c)[a] = parts[c]
-            if self.has_average:
-                self.show_mean(k, a, self.alive[a])
-        return k
-
-    cdef void show_mean(self, int k, int a, int other) noexcept nogil:
-        cdef int f
-        for f in range(2):
-            if self.kind[f] == AVERAGE:
-                self.shows(k, f)[a] = self.plane(k, self.offset[f])[a] / (
-                    <double> self.size[self.frees[k].node] * self.size[other]
-                )
-
-    cdef void set_bound(self, int k) noexcept nogil:
-        """Free cluster k is found in the old run too: it is an ordinary one now."""
-        cdef FreeCluster last = self.frees[self.n_free - 1]
-        self.free_at[self.frees[k].node] = -1
-        self.n_free -= 1
-        if k != self.n_free:
-            self.free_at[last.node] = k
-            self.frees[self.n_free] = self.frees[k]
-            self.frees[k] = last
-
-    cdef void release(self) noexcept nogil:
-        while self.n_free:
-            self.set_bound(self.n_free - 1)
-
     cdef int free_children(self, int node) except -1 nogil:
         self.set_free(self.left[node])
         self.set_free(self.right[node])
         return 0
-
-    # Certificates.
-
-    cdef double exact_failure(self, int node) noexcept nogil:
-        """When the merge of the only two free clusters fails."""
-        cdef double best = NEVER, bound
-        cdef int k, a, x
-        for k in range(2):
-            for a in range(self.n_alive):
-                x = self.alive[a]
-                if x == self.frees[0].node or x == self.frees[1].node:
-                    continue
-                bound = crossing_bound(
-                    self.start[node], self.end[node],
-                    self.shows(k, 0)[a], self.shows(k, 1)[a],
-                )
-                if bound < best:
-                    best = min(best, self.crossing(
-                        self.frees[k].node, x, self.left[node], self.right[node]
-                    ))
-        return best
-
-    cdef double failure_bound(
-        self, int k, int partner, double start, double end
-    ) noexcept nogil:
-        """Before when no other cluster gets nearer to free cluster k than that."""
-        cdef const double* starts = self.shows(k, 0)
-        cdef const double* ends = self.shows(k, 1)
-        cdef double best = NEVER
-        cdef int a
-        for a in range(self.n_alive):
-            if a != partner:
-                best = min(best, crossing_bound(start, end, starts[a], ends[a]))
-        return best
-
-    cdef bint holds(self, int node) noexcept nogil:
-        """Whether an old merge is nearer than either child and any free cluster."""
-        cdef double height = self.mix(self.start[node], self.end[node])
-        cdef int k, side, child, a
-        cdef double value
-        for k in range(self.n_free):
-            for side in range(2):
-                child = self.right[node] if side else self.left[node]
-                a = self.place[child]
-                value = self.mix(self.shows(k, 0)[a], self.shows(k, 1)[a])
-                if value > height + TOLERANCE * height:
-                    continue
-                if value < height - TOLERANCE * height or self.compare(
-                    self.frees[k].node, child, self.left[node], self.right[node]
-                ) < 0:
-                    return False
-        return True
-
-    # Repair.
 
     cdef int repair(self, int place) except -1 nogil:
         """Replay from the failing merge, whose children are free already."""
@@ -424,73 +276,8 @@ cdef class Kinetic(Lines):
 
     cdef void keep(self, int node) noexcept nogil:
         """The old merge holds; free clusters now compete with it as well."""
-        cdef int left = self.left[node], right = self.right[node], k, a, b, c
-        cdef double* entry
         self.emit(node)
-        a = self.place[left]
-        b = self.place[right]
-        for k in range(self.n_free):
-            self.fails[node] = min(
-                self.fails[node],
-                min(
-                    crossing_bound(
-                        self.start[node], self.end[node],
-                        self.shows(k, 0)[a], self.shows(k, 1)[a],
-                    ),
-                    crossing_bound(
-                        self.start[node], self.end[node],
-                        self.shows(k, 0)[b], self.shows(k, 1)[b],
-                    ),
-                ),
-            )
-            self.join_entries(k, a, k, b, k, a)
-            if self.has_average:
-                self.show_mean(k, a, node)
-            entry = self.row[node] + (
-                <Py_ssize_t> self.first[self.frees[k].node] * self.n_parts
-            )
-            for c in range(self.n_parts):
-                entry[c] = self.plane(k, c)[a]
-            if self.frees[k].nearest == left or self.frees[k].nearest == right:
-                self.frees[k].nearest = -1
-        self.alive[a] = node
-        self.place[node] = a
-        self.drop_alive(b)
-
-    cdef void join_entries(
-        self, int k, int a, int l, int b, int to, int at
-    ) noexcept nogil:
-        """The union's line from two entries of free clusters' lines."""
-        cdef int f, c
-        cdef double u, v
-        cdef double x[96]
-        cdef double y[96]
-        for f in range(2):
-            if self.kind[f] == AVERAGE:
-                for c in range(self.width[f]):
-                    x[c] = self.plane(k, self.offset[f] + c)[a]
-                    y[c] = self.plane(l, self.offset[f] + c)[b]
-                add_wide(x, y, x, self.width[f])
-                for c in range(self.width[f]):
-                    self.plane(to, self.offset[f] + c)[at] = x[c]
-            else:
-                u = self.plane(k, self.offset[f])[a]
-                v = self.plane(l, self.offset[f])[b]
-                self.plane(to, self.offset[f])[at] = (
-                    min(u, v) if self.kind[f] == SINGLE else max(u, v)
-                )
-
-    cdef void drop_alive(self, int a) noexcept nogil:
-        """Take the cluster at index a off the list: the last one moves there."""
-        cdef int last = self.n_alive - 1, k, c
-        self.n_alive = last
-        if a == last:
-            return
-        self.alive[a] = self.alive[last]
-        self.place[self.alive[a]] = a
-        for k in range(self.n_free):
-            for c in range(self.n_planes):
-                self.plane(k, c)[a] = self.plane(k, c)[last]
+        self.fails[node] = min(self.fails[node], self.compete(node))
 
     cdef bint merge_nearest(self, double limit) except -1 nogil:
         """Merge two free clusters nearest to each other, if one is in the limit."""
@@ -508,66 +295,26 @@ cdef class Kinetic(Lines):
                 return True
         return False
 
-    cdef void find_nearest(self, int k) noexcept nogil:
-        """Find the cluster nearest to a free one, if it is not known."""
-        cdef const double* starts = self.shows(k, 0)
-        cdef const double* ends = self.shows(k, 1)
-        cdef double value, best = FAR, margin = 0.0
-        cdef int a, found = -1
-        if self.frees[k].nearest >= 0:
-            return
-        for a in range(self.n_alive):
-            value = self.mix(starts[a], ends[a])
-            if value > best + margin or self.alive[a] == self.frees[k].node:
-                continue
-            if found >= 0 and value >= best - margin and self.compare(
-                self.frees[k].node, self.alive[a], self.frees[k].node, self.alive[found]
-            ) > 0:
-                continue
-            found = a
-            best = value
-            margin = TOLERANCE * value
-        self.frees[k].nearest = self.alive[found]
-        self.frees[k].distance = best
-
     cdef int merge_free(self, int k, int l) except -1 nogil:
         """A merge of the new run; the union takes the place of cluster k."""
-        cdef int left = self.frees[k].node, right = self.frees[l].node
-        cdef int a = self.place[left], b = self.place[right], node
-        node = self.new_cluster(k, l)
+        cdef int node = self.new_cluster(k, l), g
         self.emit(node)
-        self.join_lines(k, l, node)
-        self.free_at[left] = -1
-        self.free_at[node] = k
-        self.frees[k].node = node
-        self.frees[k].nearest = -1
-        self.alive[a] = node
-        self.place[node] = a
-        for l in range(self.n_ghosts):
-            self.frees[k].shared[l] += self.frees[self.free_at[right]].shared[l]
-        self.set_bound(self.free_at[right])
-        self.drop_alive(b)
-        for l in range(self.n_free):
-            if self.frees[l].nearest == left or self.frees[l].nearest == right:
-                self.frees[l].nearest = -1
+        for g in range(self.n_ghosts):
+            self.frees[k].shared[g] += self.frees[l].shared[g]
+        self.join_frees(k, l, node)
         k = self.free_at[node]
-        for l in range(self.n_ghosts):
-            if self.is_same(k, l):
-                self.resolve(k, l)
+        for g in range(self.n_ghosts):
+            if self.is_same(k, g):
+                self.resolve(k, g)
                 break
         return 0
 
     cdef int new_cluster(self, int k, int l) except -1 nogil:
         """A node for the union of two free clusters, with its certificate."""
-        cdef int left = self.frees[k].node, right = self.frees[l].node, room = self.room
+        cdef int left = self.frees[k].node, right = self.frees[l].node
         cdef int a = self.place[left], b = self.place[right]
         cdef int node = self.new_node()
-        cdef double start, end
-        if self.room != room:
-            self.make_room()
-        start = self.shows(k, 0)[b]
-        end = self.shows(k, 1)[b]
-        self.free_at[node] = self.ghost_at[node] = -1
+        cdef double start = self.shows(k, 0)[b], end = self.shows(k, 1)[b]
         self.left[node] = left
         self.right[node] = right
         self.parent[left] = self.parent[right] = node
@@ -581,34 +328,14 @@ cdef class Kinetic(Lines):
         self.loss.join(node, left, right)
         return node
 
-    cdef void join_lines(self, int k, int l, int node) noexcept nogil:
-        """The lines of the union of k and l, into those of k and its own row."""
-        cdef int a, c, other
-        cdef int skip_k = self.place[self.frees[k].node]
-        cdef int skip_l = self.place[self.frees[l].node]
-        cdef int j
-        cdef double* entry
-        self.frees[k].node = node
-        for a in range(self.n_alive):
-            if a == skip_k or a == skip_l:
-                continue
-            other = self.alive[a]
-            self.join_entries(k, a, l, a, k, a)
-            if self.has_average:
-                self.show_mean(k, a, other)
-            entry = self.row[node] + <Py_ssize_t> self.first[other] * self.n_parts
-            for c in range(self.n_parts):
-                entry[c] = self.plane(k, c)[a]
-            j = self.free_at[other]
-            if j >= 0:
-                for c in range(self.n_planes):
-                    self.plane(j, c)[skip_k] = self.plane(k, c)[a]
-
     # Ghosts.
 
     cdef void add_ghost(self, int node, int left, int right) noexcept nogil:
         """The merge of two free clusters that the new run has not made."""
         cdef int g = self.n_ghosts, k
+        for k in range(g):
+            self.frees[self.free_at[left]].shared[k] = 0
+            self.frees[self.free_at[right]].shared[k] = 0
         for k in range(self.n_free):
             self.frees[k].shared[g] = 0
         self.frees[self.free_at[left]].shared[g] = self.size[left]
@@ -626,6 +353,8 @@ cdef class Kinetic(Lines):
         other = self.ghost_at[right]
         if other < 0:
             k = self.set_free(right)
+            for other in range(self.n_ghosts):
+                self.frees[k].shared[other] = 0
             self.frees[k].shared[g] = self.size[right]
         else:
             for k in range(self.n_free):
@@ -678,11 +407,7 @@ cdef class Kinetic(Lines):
 
     cdef int play(self, const int[:, ::1] children) except -1 nogil:
         """Carry out the run at 0, so that every line and certificate is there."""
-        cdef int place, node, side, child, k
-        self.n_alive = self.n_points
-        for child in range(self.n_points):
-            self.alive[child] = self.place[child] = child
-        self.failing = 0
+        cdef int place, side, child
         self.move_to(0.0)
         for place in range(self.n_points - 1):
             for side in range(2):
@@ -691,7 +416,7 @@ cdef class Kinetic(Lines):
                     child = self.repaired[child - self.n_points]
                 self.set_free(child)
             self.merge_free(0, 1)
-            self.release()
+            self.set_all_bound()
         for place in range(self.n_points - 1):
             self.sequence[place] = self.repaired[place]
         return 0

@@ -1,5 +1,7 @@
 """Lines between the clusters of a merge sequence, looked up by node id."""
 
+cimport cython
+
 from sklearn_linkage_learn._core.predicates cimport Expansion, MergeFunction
 
 
@@ -18,7 +20,7 @@ cdef class Lines:
     cdef const double[:, ::1] distances
 
     cdef int n_nodes            # ids in use or given back
-    cdef int room               # ids there is room for
+    cdef int room               # 3 n: a repair never needs more ids at once
     cdef int* left
     cdef int* right
     cdef int* parent            # -1 for the root
@@ -32,15 +34,29 @@ cdef class Lines:
     cdef int n_spare
     cdef int* members
 
-    cdef int reserve(self, int room) except -1 nogil
+    @cython.final
+    cdef inline double mix(self, double start, double end) noexcept nogil:
+        """Value of a line at the current parameter, to within a few roundings."""
+        return self.rest * start + self.t * end
+
+    @cython.final
+    cdef inline double* entry(self, int x, int y) noexcept nogil:
+        """The stored line of two coexisting clusters that are not both leaves."""
+        if self.position[x] < self.position[y]:
+            x, y = y, x
+        return self.row[x] + <Py_ssize_t> self.first[y] * self.n_parts
+
+    @cython.final
+    cdef inline double distance(self, Py_ssize_t i, Py_ssize_t j) noexcept nogil:
+        """The distance of two points."""
+        if i > j:
+            i, j = j, i
+        return self.distances[0, i * self.n_points - i * (i + 1) // 2 + j - i - 1]
+
     cdef void move_to(self, double t) noexcept nogil
     cdef int new_node(self) except -1 nogil
     cdef void give_back(self, int node) noexcept nogil
     cdef void fetch(self, int x, int y, double* parts) noexcept nogil
-    cdef double shown_value(
-        self, const double* parts, int f, double pairs
-    ) noexcept nogil
-    cdef double mix(self, double start, double end) noexcept nogil
     cdef void gaps(
         self, int x, int y, int u, int v, Expansion* start, Expansion* end
     ) noexcept nogil
@@ -50,4 +66,4 @@ cdef class Lines:
     cdef int list_members(self, int node, int* members) noexcept nogil
 
 
-cdef void* larger(void* block, size_t n_bytes) except NULL nogil
+cdef void* allocate(size_t n_bytes) except NULL nogil

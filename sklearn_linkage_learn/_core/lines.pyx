@@ -7,7 +7,7 @@ parameter 0 and 1; it depends on the two point sets only, so rows stay right whe
 sequence changes around them. Cost: 8 * n_parts * n bytes a row, O(1) a look-up.
 """
 
-from libc.stdlib cimport free, malloc, realloc
+from libc.stdlib cimport calloc, free, malloc
 
 from sklearn_linkage_learn._core.predicates cimport (
     AVERAGE, COMPLETE, Expansion, MergeFunction, crossing,
@@ -41,10 +41,20 @@ cdef class Lines:
                 self.shown[f] = self.n_planes
                 self.n_planes += 1
                 self.has_average = True
-        self.members = <int*> malloc(2 * max(n_points, 1) * sizeof(int))
-        if self.members == NULL:
+        self.room = 3 * n_points + 1
+        self.members = <int*> allocate(self.room * sizeof(int))
+        self.left = <int*> allocate(self.room * sizeof(int))
+        self.right = <int*> allocate(self.room * sizeof(int))
+        self.parent = <int*> allocate(self.room * sizeof(int))
+        self.size = <int*> allocate(self.room * sizeof(int))
+        self.first = <int*> allocate(self.room * sizeof(int))
+        self.position = <int*> allocate(self.room * sizeof(int))
+        self.spare = <int*> allocate(self.room * sizeof(int))
+        self.start = <double*> allocate(self.room * sizeof(double))
+        self.end = <double*> allocate(self.room * sizeof(double))
+        self.row = <double**> calloc(self.room, sizeof(double*))
+        if self.row == NULL:
             raise MemoryError
-        self.reserve(2 * n_points + 16)
         for i in range(n_points):
             self.size[i] = 1
             self.first[i] = i
@@ -68,25 +78,6 @@ cdef class Lines:
         free(self.spare)
         free(self.members)
 
-    cdef int reserve(self, int room) except -1 nogil:
-        """Make room for node ids below `room`."""
-        cdef int node
-        self.left = <int*> larger(self.left, room * sizeof(int))
-        self.right = <int*> larger(self.right, room * sizeof(int))
-        self.parent = <int*> larger(self.parent, room * sizeof(int))
-        self.size = <int*> larger(self.size, room * sizeof(int))
-        self.first = <int*> larger(self.first, room * sizeof(int))
-        self.position = <int*> larger(self.position, room * sizeof(int))
-        self.spare = <int*> larger(self.spare, room * sizeof(int))
-        self.start = <double*> larger(self.start, room * sizeof(double))
-        self.end = <double*> larger(self.end, room * sizeof(double))
-        self.row = <double**> larger(self.row, room * sizeof(double*))
-        for node in range(self.room, room):
-            self.row[node] = NULL
-            self.parent[node] = -1
-        self.room = room
-        return 0
-
     cdef void move_to(self, double t) noexcept nogil:
         self.t = t
         self.rest = 1.0 - t
@@ -99,13 +90,10 @@ cdef class Lines:
             self.n_spare -= 1
             node = self.spare[self.n_spare]
         else:
-            if self.n_nodes == self.room:
-                self.reserve(self.room + self.room // 4 + 16)
             node = self.n_nodes
             self.n_nodes += 1
         if self.row[node] == NULL:
-            self.row[node] = <double*> larger(
-                NULL, <size_t> self.n_points * self.n_parts * sizeof(double)
+            self.row[node] = <double*> allocate(<size_t> self.n_points * self.n_parts * sizeof(double)
             )
         self.parent[node] = -1
         return node
@@ -116,35 +104,16 @@ cdef class Lines:
 
     cdef void fetch(self, int x, int y, double* parts) noexcept nogil:
         """Copy the line between two coexisting clusters."""
-        cdef Py_ssize_t n = self.n_points, i, j
         cdef const double* source
         cdef int c
-        if x >= n or y >= n:
-            if self.position[x] < self.position[y]:
-                x, y = y, x
-            source = self.row[x] + <Py_ssize_t> self.first[y] * self.n_parts
+        if x < self.n_points and y < self.n_points:
             for c in range(self.n_parts):
-                parts[c] = source[c]
+                parts[c] = 0.0
+            parts[0] = parts[self.offset[1]] = self.distance(x, y)
             return
-        i = min(x, y)
-        j = max(x, y)
+        source = self.entry(x, y)
         for c in range(self.n_parts):
-            parts[c] = 0.0
-        parts[0] = parts[self.offset[1]] = (
-            self.distances[0, i * n - i * (i + 1) // 2 + j - i - 1]
-        )
-
-    cdef double shown_value(
-        self, const double* parts, int f, double pairs
-    ) noexcept nogil:
-        """A merge function's value to within a few roundings."""
-        if self.kind[f] == AVERAGE:
-            return parts[self.offset[f]] / pairs
-        return parts[self.offset[f]]
-
-    cdef double mix(self, double start, double end) noexcept nogil:
-        """Value of a line at the current parameter, to within a few roundings."""
-        return self.rest * start + self.t * end
+            parts[c] = source[c]
 
     cdef void gaps(
         self, int x, int y, int u, int v, Expansion* start, Expansion* end
@@ -183,11 +152,10 @@ cdef class Lines:
 
     cdef long long deciding_pair(self, int x, int y) noexcept nogil:
         """The earliest point pair that decides a merge function of (x, y)."""
-        cdef Py_ssize_t n = self.n_points, i, j, low, high
+        cdef Py_ssize_t n = self.n_points, low, high
         cdef double parts[96]
         cdef int a, b, f, n_x, n_y
         cdef long long pair, best, decided
-        cdef double d
         best = <long long> n * min(self.first[x], self.first[y]) + max(
             self.first[x], self.first[y]
         )
@@ -203,8 +171,7 @@ cdef class Lines:
                 for b in range(n_x, n_x + n_y):
                     low = min(self.members[a], self.members[b])
                     high = max(self.members[a], self.members[b])
-                    d = self.distances[0, low * n - low * (low + 1) // 2 + high - low - 1]
-                    if d != parts[self.offset[f]]:
+                    if self.distance(low, high) != parts[self.offset[f]]:
                         continue
                     pair = low * n + high
                     if decided < 0 or (
@@ -231,9 +198,9 @@ cdef class Lines:
         return done
 
 
-cdef void* larger(void* block, size_t n_bytes) except NULL nogil:
-    cdef void* grown = realloc(block, n_bytes)
-    if grown == NULL:
+cdef void* allocate(size_t n_bytes) except NULL nogil:
+    cdef void* block = malloc(n_bytes)
+    if block == NULL:
         with gil:
             raise MemoryError
-    return grown
+    return block

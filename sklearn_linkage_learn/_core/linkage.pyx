@@ -7,6 +7,7 @@ merged, and the nearest-neighbour chain finds it in O(n^2) time; elsewhere the
 globally nearest pair is merged each time, from row minima, in O(n^2) to O(n^3).
 """
 
+cimport cython
 from cpython.array cimport array
 from libc.math cimport fabs
 from libc.stdlib cimport free, malloc
@@ -18,6 +19,7 @@ from sklearn_linkage_learn._core.predicates cimport (
 )
 
 
+@cython.final
 cdef class Run(Clusters):
     """A run at fixed weights, and the merges it has carried out so far."""
 

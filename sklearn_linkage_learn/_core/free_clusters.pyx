@@ -1,0 +1,317 @@
+"""Clusters taken out of a merge sequence, with their lines to all others alive.
+
+Invariant: `alive` lists the clusters at the current place of the sequence, and each
+free cluster has its lines to them in the same order, plane by plane: the parts of
+both merge functions, and for average linkage the mean. `shows` gives the plane that
+float filters read; whatever they cannot decide goes to the exact comparisons of
+Lines. Cost: O(alive) to free a cluster, to find its nearest one and to join two.
+"""
+
+from libc.stdlib cimport calloc, free
+
+from sklearn_linkage_learn._core.lines cimport Lines, allocate
+from sklearn_linkage_learn._core.predicates cimport (
+    AVERAGE, COMPLETE, NEVER, SINGLE, TOLERANCE, add_wide, crossing_bound,
+)
+
+
+cdef class FreeClusters(Lines):
+    """All points alive, none free at first."""
+
+    def __cinit__(self, distances, n_points, kinds, sum_width, *args):
+        cdef Py_ssize_t n = max(self.n_points, 1)
+        cdef int node
+        self.alive = <int*> allocate(n * sizeof(int))
+        self.place = <int*> allocate(self.room * sizeof(int))
+        self.free_at = <int*> allocate(self.room * sizeof(int))
+        self.frees = <FreeCluster*> allocate(n * sizeof(FreeCluster))
+        for node in range(self.room):
+            self.free_at[node] = -1
+        self.n_alive = self.n_points
+        for node in range(self.n_points):
+            self.alive[node] = self.place[node] = node
+
+    def __dealloc__(self):
+        cdef int k
+        for k in range(self.n_free_blocks):
+            free(self.frees[k].lines)
+            free(self.frees[k].shared)
+        free(self.frees)
+        free(self.alive)
+        free(self.place)
+        free(self.free_at)
+
+    cdef int set_free(self, int node) except -1 nogil:
+        """Take a cluster that is alive out of the sequence; returns its index."""
+        cdef int k = self.n_free
+        cdef Py_ssize_t n = self.n_points
+        cdef FreeCluster* new = self.frees + k
+        if k == self.n_free_blocks:
+            new.shared = NULL
+            new.lines = <double*> allocate(n * self.n_planes * sizeof(double))
+            self.n_free_blocks += 1
+            new.shared = <int*> allocate(n * sizeof(int))
+        new.node = node
+        new.nearest = -1
+        new.distance = 0.0
+        self.free_at[node] = k
+        self.n_free += 1
+        self.load_lines(k)
+        return k
+
+    cdef void load_lines(self, int k) noexcept nogil:
+        """Collect the lines of a free cluster to all clusters alive."""
+        cdef int node = self.frees[k].node, a, c, other
+        cdef double* planes = self.frees[k].lines
+        cdef const double* entry
+        cdef Py_ssize_t n = self.n_points
+        for a in range(self.n_alive):
+            other = self.alive[a]
+            if node < n and other < n:
+                for c in range(self.n_parts):
+                    planes[c * n + a] = 0.0
+                if node != other:
+                    planes[a] = planes[self.offset[1] * n + a] = (
+                        self.distance(node, other)
+                    )
+                continue
+            entry = self.entry(node, other)
+            for c in range(self.n_parts):
+                planes[c * n + a] = entry[c]
+        self.show(k)
+
+    cdef void show(self, int k) noexcept nogil:
+        """Bring the means up to date, and keep the cluster away from itself."""
+        cdef double* planes = self.frees[k].lines
+        cdef Py_ssize_t n = self.n_points
+        cdef int f, a
+        cdef const double* sums
+        cdef double* means
+        cdef double size = self.size[self.frees[k].node]
+        for f in range(2):
+            means = planes + self.shown[f] * n
+            if self.kind[f] == AVERAGE:
+                sums = planes + self.offset[f] * n
+                for a in range(self.n_alive):
+                    means[a] = sums[a] / (size * self.size[self.alive[a]])
+            means[self.place[self.frees[k].node]] = FAR
+
+    cdef void set_bound(self, int k) noexcept nogil:
+        """Free cluster k is part of the sequence again."""
+        cdef FreeCluster last = self.frees[self.n_free - 1]
+        self.free_at[self.frees[k].node] = -1
+        self.n_free -= 1
+        if k != self.n_free:
+            self.free_at[last.node] = k
+            self.frees[self.n_free] = self.frees[k]
+            self.frees[k] = last
+
+    cdef void set_all_bound(self) noexcept nogil:
+        while self.n_free:
+            self.set_bound(self.n_free - 1)
+
+    cdef void find_nearest(self, int k) noexcept nogil:
+        """Find the cluster nearest to a free one, if it is not known."""
+        cdef const double* starts = self.shows(k, 0)
+        cdef const double* ends = self.shows(k, 1)
+        cdef double value, best = FAR, margin = 0.0
+        cdef int a, found = -1
+        if self.frees[k].nearest >= 0:
+            return
+        for a in range(self.n_alive):
+            value = self.mix(starts[a], ends[a])
+            if value > best + margin or self.alive[a] == self.frees[k].node:
+                continue
+            if found >= 0 and value >= best - margin and self.compare(
+                self.frees[k].node, self.alive[a], self.frees[k].node, self.alive[found]
+            ) > 0:
+                continue
+            found = a
+            best = value
+            margin = TOLERANCE * value
+        self.frees[k].nearest = self.alive[found]
+        self.frees[k].distance = best
+
+    cdef double failure_bound(
+        self, int k, int partner, double start, double end
+    ) noexcept nogil:
+        """Before when no other cluster gets nearer to free cluster k than that."""
+        cdef const double* starts = self.shows(k, 0)
+        cdef const double* ends = self.shows(k, 1)
+        cdef double best = NEVER
+        cdef int a
+        for a in range(self.n_alive):
+            if a != partner:
+                best = min(best, crossing_bound(start, end, starts[a], ends[a]))
+        return best
+
+    cdef double exact_failure(self, int node) noexcept nogil:
+        """When the merge of the only two free clusters fails."""
+        cdef double start = self.start[node], end = self.end[node], best = NEVER
+        cdef const double* starts
+        cdef const double* ends
+        cdef int k, a, partner
+        for k in range(2):
+            starts = self.shows(k, 0)
+            ends = self.shows(k, 1)
+            partner = self.place[self.frees[1 - k].node]
+            for a in range(self.n_alive):
+                if a != partner and crossing_bound(
+                    start, end, starts[a], ends[a]
+                ) < best:
+                    best = min(best, self.crossing(
+                        self.frees[k].node, self.alive[a],
+                        self.left[node], self.right[node],
+                    ))
+        return best
+
+    cdef bint holds(self, int node) noexcept nogil:
+        """Whether a merge is nearer than either child and any free cluster."""
+        cdef double height = self.mix(self.start[node], self.end[node]), value
+        cdef int k, side, child, a
+        for k in range(self.n_free):
+            for side in range(2):
+                child = self.right[node] if side else self.left[node]
+                a = self.place[child]
+                value = self.mix(self.shows(k, 0)[a], self.shows(k, 1)[a])
+                if value > height + TOLERANCE * height:
+                    continue
+                if value < height - TOLERANCE * height or self.compare(
+                    self.frees[k].node, child, self.left[node], self.right[node]
+                ) < 0:
+                    return False
+        return True
+
+    cdef double compete(self, int node) noexcept nogil:
+        """Carry out a merge of the sequence beside the free clusters.
+
+        Returns a parameter before which none of them gets nearer to its children.
+        """
+        cdef int a = self.place[self.left[node]], b = self.place[self.right[node]]
+        cdef double start = self.start[node], end = self.end[node], fail = NEVER
+        cdef Py_ssize_t n = self.n_points
+        cdef const double* starts
+        cdef const double* ends
+        cdef double* entry
+        cdef int k, c
+        for k in range(self.n_free):
+            starts = self.shows(k, 0)
+            ends = self.shows(k, 1)
+            fail = min(fail, crossing_bound(start, end, starts[a], ends[a]))
+            fail = min(fail, crossing_bound(start, end, starts[b], ends[b]))
+            self.join_entries(k, a, b, node)
+            entry = self.row[node] + (
+                <Py_ssize_t> self.first[self.frees[k].node] * self.n_parts
+            )
+            for c in range(self.n_parts):
+                entry[c] = self.frees[k].lines[c * n + a]
+        self.replace_alive(a, b, node)
+        return fail
+
+    cdef void join_entries(self, int k, int a, int b, int node) noexcept nogil:
+        """A free cluster's lines at a and b become that to their union, at a."""
+        cdef double* planes = self.frees[k].lines
+        cdef Py_ssize_t n = self.n_points
+        cdef double* plane
+        cdef double u[96]
+        cdef double v[96]
+        cdef int f, c
+        for f in range(2):
+            plane = planes + self.offset[f] * n
+            if self.kind[f] == SINGLE:
+                plane[a] = min(plane[a], plane[b])
+            elif self.kind[f] == COMPLETE:
+                plane[a] = max(plane[a], plane[b])
+            else:
+                for c in range(self.width[f]):
+                    u[c] = plane[c * n + a]
+                    v[c] = plane[c * n + b]
+                add_wide(u, v, u, self.width[f])
+                for c in range(self.width[f]):
+                    plane[c * n + a] = u[c]
+                planes[self.shown[f] * n + a] = u[0] / (
+                    <double> self.size[self.frees[k].node] * self.size[node]
+                )
+
+    cdef void join_frees(self, int k, int l, int node) noexcept nogil:
+        """Free clusters k and l become one, `node`, with lines of its own."""
+        cdef int left = self.frees[k].node, right = self.frees[l].node
+        self.join_lines(k, l)
+        self.free_at[left] = -1
+        self.free_at[node] = k
+        self.frees[k].node = node
+        self.frees[k].nearest = -1
+        self.set_bound(l)
+        self.replace_alive(self.place[left], self.place[right], node)
+        self.show(self.free_at[node])
+        self.store_lines(self.free_at[node])
+
+    cdef void join_lines(self, int k, int l) noexcept nogil:
+        """The lines of the union of k and l, in place of those of k."""
+        cdef Py_ssize_t n = self.n_points
+        cdef double* u
+        cdef const double* v
+        cdef int f, a
+        for f in range(2):
+            u = self.frees[k].lines + self.offset[f] * n
+            v = self.frees[l].lines + self.offset[f] * n
+            if self.kind[f] == SINGLE:
+                for a in range(self.n_alive):
+                    u[a] = min(u[a], v[a])
+            elif self.kind[f] == COMPLETE:
+                for a in range(self.n_alive):
+                    u[a] = max(u[a], v[a])
+            else:
+                add_planes(u, v, self.width[f], self.n_alive, n)
+
+    cdef void store_lines(self, int k) noexcept nogil:
+        """Write a free cluster's lines to its row and to other free clusters."""
+        cdef const double* planes = self.frees[k].lines
+        cdef int node = self.frees[k].node, at = self.place[node], a, c, j, other
+        cdef Py_ssize_t n = self.n_points
+        cdef double* entry
+        for a in range(self.n_alive):
+            entry = self.row[node] + (
+                <Py_ssize_t> self.first[self.alive[a]] * self.n_parts
+            )
+            for c in range(self.n_parts):
+                entry[c] = planes[c * n + a]
+        for j in range(self.n_free):
+            if j != k:
+                other = self.place[self.frees[j].node]
+                for c in range(self.n_planes):
+                    self.frees[j].lines[c * n + at] = planes[c * n + other]
+
+    cdef void replace_alive(self, int a, int b, int node) noexcept nogil:
+        """The clusters at a and b are one now, at a; the last one moves to b."""
+        cdef int left = self.alive[a], right = self.alive[b], last, k, c
+        cdef Py_ssize_t n = self.n_points
+        cdef double* planes
+        self.n_alive -= 1
+        last = self.n_alive
+        self.alive[a] = node
+        self.place[node] = a
+        self.alive[b] = self.alive[last]
+        self.place[self.alive[b]] = b
+        for k in range(self.n_free):
+            planes = self.frees[k].lines
+            for c in range(self.n_planes):
+                planes[c * n + b] = planes[c * n + last]
+            if self.frees[k].nearest == left or self.frees[k].nearest == right:
+                self.frees[k].nearest = -1
+
+
+cdef void add_planes(
+    double* u, const double* v, int width, int count, Py_ssize_t stride
+) noexcept nogil:
+    """u += v for `count` numbers of `width` doubles, plane by plane."""
+    cdef double a[96]
+    cdef double b[96]
+    cdef int i, c
+    for i in range(count):
+        for c in range(width):
+            a[c] = u[c * stride + i]
+            b[c] = v[c * stride + i]
+        add_wide(a, b, a, width)
+        for c in range(width):
+            u[c * stride + i] = a[c]
