@@ -1,0 +1,376 @@
+"""What all learners share: from labelled instances to a parameter, and back.
+
+A learner computes each instance's loss at every parameter of a family of algorithms,
+averages these curves and takes the parameter where the mean is least. A family is an
+object with
+
+- `algorithm`, the engine that computes curves,
+- `precomputed`, whether instances are distance matrices,
+- `curve(points, labels, loss, source, memory)`, the loss at every parameter,
+- `tree(points, parameter)`, the cluster tree at one,
+- `clusterer(parameter)`, the algorithm as an estimator of its own.
+
+It can be pickled and compared for equality; as a string it names its parameters.
+"""
+
+import sys
+from abc import ABC, abstractmethod
+from numbers import Integral, Real
+
+import joblib
+import numpy as np
+from joblib.func_inspect import get_func_code
+from sklearn.base import BaseEstimator, _fit_context
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.validation import check_is_fitted, check_memory
+
+from ._instances import all_or_nothing, blame, read_instances
+from ._interpolated import check_cluster_count, count_below, flat_clusters
+from ._piecewise import PiecewiseConstant, widest_optimal_interval
+from .losses import LOSSES
+
+
+class InstanceLearner(BaseEstimator, ABC):
+    """A learner without its family; a subclass sets `_parameter` and makes the family.
+
+    It is a clusterer by its tag but no :class:`~sklearn.base.ClusterMixin`, whose
+    `fit` needs no `y` and whose `fit_predict` fits anew.
+    """
+
+    _parameter: str
+
+    _parameter_constraints = {
+        "n_clusters": [Interval(Integral, 1, None, closed="left"), None],
+        "distance_threshold": [Interval(Real, 0, None, closed="left"), None],
+        "loss": [StrOptions(set(LOSSES)), callable],
+        "algorithm": [StrOptions({"auto", "kinetic", "execution_tree"})],
+        "n_jobs": [Integral, None],
+        "memory": [str, HasMethods("cache"), None],
+        "verbose": ["verbose"],
+    }
+
+    @abstractmethod
+    def _make_family(self):
+        """Check the family's constructor parameters and return the family."""
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.estimator_type = "clusterer"
+        tags.target_tags.required = True
+        tags.input_tags.three_d_array = True
+        return tags
+
+    def fit(self, X, y=None, groups=None):
+        """Learn the parameter that is best on a collection of labelled instances.
+
+        Parameters
+        ----------
+        X : sequence of array-likes of shape (n_points, n_features), or array-like
+            The instances: a sequence of 2-D arrays of any lengths, or a 3-D array. A
+            single 2-D array is one instance, or a stacked collection if `groups` are
+            given. With ``metric="precomputed"`` an instance is a square matrix.
+
+        y : sequence of array-likes of shape (n_points,), or array-like
+            The right clustering of each instance, as labels of any kind; 1-D if `X`
+            is 2-D.
+
+        groups : array-like of shape (n_rows,), default=None
+            For a stacked collection, the instance of each row.
+
+        Returns
+        -------
+        self : estimator
+            The fitted learner. If anything fails, it is left as it was.
+        """
+        return self._learn(X, y, groups, known_curves=[], known_counts=[])
+
+    def partial_fit(self, X, y=None, groups=None):
+        """Learn from further instances, and from all earlier ones.
+
+        The result equals that of one `fit` on all instances. Only the new instances'
+        curves are computed.
+
+        Parameters
+        ----------
+        X, y, groups : see `fit`
+            One or more further instances.
+
+        Returns
+        -------
+        self : estimator
+            The fitted learner. If anything fails, it is left as it was.
+        """
+        if not hasattr(self, "instance_curves_"):
+            return self.fit(X, y, groups)
+        return self._learn(
+            X, y, groups, self.instance_curves_, self._label_counts, reset=False
+        )
+
+    @all_or_nothing
+    @_fit_context(prefer_skip_nested_validation=True)
+    def _learn(self, X, y, groups, known_curves, known_counts, reset=True):
+        if self.n_clusters is not None and self.distance_threshold is not None:
+            raise ValueError(
+                "At most one of n_clusters and distance_threshold can be set, got "
+                f"n_clusters={self.n_clusters} and "
+                f"distance_threshold={self.distance_threshold}."
+            )
+        family = self._make_family()
+        memory = check_memory(self.memory)
+        source = _source_of(self.loss, must_pickle=self.memory is not None)
+        if not reset and (family, self.loss) != (self._family, self._fitted_loss):
+            raise ValueError(
+                "partial_fit cannot add to curves of another family or loss. They "
+                f"are of {self._family}, loss={self._fitted_loss!r}; set are now "
+                f"{family}, loss={self.loss!r}. Use fit to start anew."
+            )
+        instances = read_instances(
+            self,
+            X,
+            y,
+            groups=groups,
+            labelled=True,
+            precomputed=family.precomputed,
+            reset=reset,
+        )
+        curves = self._map(
+            _curve_of,
+            instances,
+            family,
+            self.loss,
+            source,
+            memory,
+            show=self.verbose > 0,
+        )
+
+        self.instance_curves_ = known_curves + curves
+        self._label_counts = known_counts + [
+            len(np.unique(labels)) for labels in instances.labels
+        ]
+        self._family, self._fitted_loss = family, self.loss
+        self.algorithm_ = family.algorithm
+        self._minimise_mean_loss()
+        return self
+
+    def _minimise_mean_loss(self):
+        """Set what follows from the instances' curves."""
+        self.n_instances_ = len(self.instance_curves_)
+        self.loss_curve_ = PiecewiseConstant.mean(self.instance_curves_)
+        start, stop = widest_optimal_interval(self.loss_curve_)
+        best = (start + stop) / 2
+        self.loss_ = self.loss_curve_.min()
+        setattr(self, f"{self._parameter}_", best)
+        setattr(self, f"{self._parameter}_interval_", (start, stop))
+
+        self.n_clusters_ = self.n_clusters
+        if self.n_clusters is None and self.distance_threshold is None:
+            shared = set(self._label_counts)
+            self.n_clusters_ = shared.pop() if len(shared) == 1 else None
+        self.clusterer_ = self._family.clusterer(best).set_params(
+            n_clusters=self.n_clusters_, distance_threshold=self.distance_threshold
+        )
+
+    def predict(self, X, n_clusters=None, groups=None):
+        """Cluster new instances at the learned parameter.
+
+        Parameters
+        ----------
+        X : sequence of array-likes of shape (n_points, n_features), or array-like
+            One instance or a collection, in any form that `fit` takes.
+
+        n_clusters : int or sequence of int, default=None
+            The number of clusters, of all instances or of each. By default the
+            constructor's `n_clusters` or `distance_threshold` decides, or else the
+            number of classes, if it was the same in all training instances.
+
+        groups : array-like of shape (n_rows,), default=None
+            For a stacked collection, the instance of each row.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_points,) or list of them
+            The clusters of one instance, or a list of such arrays for a collection.
+            For a stacked collection one array, aligned with the rows of `X`; the
+            clusters of each instance are numbered from 0. Numbers go by size, see
+            `InterpolatedLinkage.labels_`.
+        """
+        check_is_fitted(self)
+        instances = self._read_new(X, groups=groups)
+        counts = self._cluster_counts(instances, n_clusters)
+        trees = self._map(_tree_of, instances, self._family, self._best)
+        if counts is None:
+            counts = [count_below(tree, self.distance_threshold) for tree in trees]
+        return instances.like_input(list(map(flat_clusters, trees, counts)))
+
+    def fit_predict(self, X, y=None, n_clusters=None, groups=None):
+        """Cluster instances; learn first if they are labelled.
+
+        Without `y` this is `predict`: a fitted learner clusters new instances at the
+        parameter it has, and never learns from its own clusters.
+
+        Parameters
+        ----------
+        X, y, groups : see `fit`
+            The instances, and their labels if they are to be learned from.
+
+        n_clusters : int or sequence of int, default=None
+            See `predict`.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_points,) or list of them
+            See `predict`.
+        """
+        if y is not None:
+            self.fit(X, y, groups)
+        return self.predict(X, n_clusters, groups)
+
+    def score(self, X, y=None, sample_weight=None, groups=None):
+        """Return one minus the mean loss of instances at the learned parameter.
+
+        Parameters
+        ----------
+        X, y, groups : see `fit`
+            Labelled instances. The number of clusters is that of the labels.
+
+        sample_weight : array-like of shape (n_instances,) or (n_rows,), default=None
+            Weights of instances in the mean. For a 2-D `X` they may be given by rows,
+            but are constant within each instance: points are not weighted.
+
+        Returns
+        -------
+        score : float
+            1 is best.
+        """
+        check_is_fitted(self)
+        instances = self._read_new(X, y, groups=groups, labelled=True)
+        weights = instances.weights(sample_weight)
+        losses = self._map(
+            _loss_of, instances, self._family, self._best, self._fitted_loss
+        )
+        return 1.0 - float(np.average(losses, weights=weights))
+
+    def linkage_matrix(self, X):
+        """Return the cluster tree of an instance at the learned parameter.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_points, n_features)
+            One instance, or a collection of them.
+
+        Returns
+        -------
+        Z : ndarray of shape (n_points - 1, 4)
+            The tree in scipy's form, with rows in the order of merges. A list of
+            trees for a collection.
+        """
+        check_is_fitted(self)
+        instances = self._read_new(X)
+        trees = self._map(_tree_of, instances, self._family, self._best)
+        return instances.like_input(trees)
+
+    @property
+    def _best(self):
+        return getattr(self, f"{self._parameter}_")
+
+    def _read_new(self, X, y=None, **options):
+        precomputed = self._family.precomputed
+        return read_instances(
+            self, X, y, precomputed=precomputed, reset=False, **options
+        )
+
+    def _cluster_counts(self, instances, n_clusters):
+        """The number of clusters of each instance; None if a threshold decides."""
+        if n_clusters is None:
+            n_clusters = self.n_clusters
+        if n_clusters is None and self.distance_threshold is not None:
+            return None
+        if n_clusters is None:
+            n_clusters = self.n_clusters_
+        if n_clusters is None:
+            raise ValueError(
+                "n_clusters is needed: the training instances have from "
+                f"{min(self._label_counts)} to {max(self._label_counts)} classes. Pass "
+                "n_clusters to predict, one for all instances or one for each."
+            )
+        counts = np.asarray(n_clusters)
+        if counts.ndim == 0:
+            counts = np.repeat(counts, len(instances))
+        if counts.shape != (len(instances),) or counts.dtype.kind not in "iu":
+            raise ValueError(
+                "n_clusters must be an integer or hold one integer for each of the "
+                f"{len(instances)} instances, got {n_clusters!r}."
+            )
+        for name, points, count in zip(
+            instances.names, instances.points, counts.tolist(), strict=True
+        ):
+            with blame(name):
+                check_cluster_count(count, len(points))
+        return counts.tolist()
+
+    def _map(self, function, instances, *args, show=False):
+        """Apply a function to all instances in parallel; results keep their order."""
+        labels = instances.labels or [None] * len(instances)
+        parallel = Parallel(n_jobs=self.n_jobs, prefer="threads", return_as="generator")
+        results = parallel(
+            delayed(_blaming)(name, function, *data, *args)
+            for name, *data in zip(
+                instances.names, instances.points, labels, strict=True
+            )
+        )
+        if show:
+            results = _shown(results, type(self).__name__, len(instances))
+        return list(results)
+
+
+def _blaming(name, function, *args):
+    with blame(name):
+        return function(*args)
+
+
+def _curve_of(points, labels, family, loss, source, memory):
+    if not callable(loss):
+        # Equal clusterings give equal keys in `memory`, whatever the labels are.
+        _, labels = np.unique(labels, return_inverse=True)
+    return family.curve(points, labels, loss, source, memory)
+
+
+def _tree_of(points, labels, family, parameter):
+    return family.tree(points, parameter)
+
+
+def _loss_of(points, labels, family, parameter, loss):
+    function = loss if callable(loss) else LOSSES[loss]
+    return float(function(family.tree(points, parameter), labels))
+
+
+def _source_of(loss, must_pickle):
+    """What tells a loss from others of its name: the code of a callable."""
+    if not callable(loss):
+        return None
+    if must_pickle:
+        try:
+            joblib.hash(loss)
+        except Exception as error:
+            raise ValueError(
+                f"loss={loss!r} cannot be used with memory: a stored curve is found "
+                "by the name of its loss, so that it has to be a function that can be "
+                f"imported. {error}"
+            ) from error
+    return get_func_code(loss)[0]
+
+
+def _shown(results, name, total):
+    """Yield results, and show how many there are on standard error."""
+    try:
+        from tqdm import tqdm
+    except ImportError:
+        return _counted(results, name, total)
+    return tqdm(results, desc=name, total=total, unit="instance", file=sys.stderr)
+
+
+def _counted(results, name, total):
+    for done, result in enumerate(results, start=1):
+        print(f"{name}: {done} of {total} instances", file=sys.stderr)
+        yield result

@@ -1,0 +1,427 @@
+"""Forms in which instances may be given, their validation and their distances.
+
+No other module knows that a collection may come as a list, as a 3-D array or stacked
+in one table: the rest works on lists of validated arrays, and hands its results to
+:meth:`Instances.like_input`.
+"""
+
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import wraps
+
+import numpy as np
+from scipy.spatial.distance import pdist, squareform
+from sklearn.metrics import pairwise_distances
+from sklearn.utils import assert_all_finite, check_array
+from sklearn.utils.validation import column_or_1d, validate_data
+
+# sklearn's names of metrics that scipy knows under another one.
+_ALIASES = {"l1": "cityblock", "l2": "euclidean", "manhattan": "cityblock"}
+_SCIPY_METRICS = (
+    "braycurtis",
+    "canberra",
+    "chebyshev",
+    "cityblock",
+    "correlation",
+    "cosine",
+    "dice",
+    "euclidean",
+    "hamming",
+    "jaccard",
+    "mahalanobis",
+    "minkowski",
+    "rogerstanimoto",
+    "russellrao",
+    "seuclidean",
+    "sokalsneath",
+    "sqeuclidean",
+    "yule",
+)
+# These compare truth values: any number but zero is true.
+_BOOLEAN_METRICS = (
+    "dice",
+    "jaccard",
+    "rogerstanimoto",
+    "russellrao",
+    "sokalsneath",
+    "yule",
+)
+METRICS = frozenset(_SCIPY_METRICS) | frozenset(_ALIASES) | {"haversine"}
+
+# One minus a quotient: rounding leaves about 1e-16 where the distance is zero.
+_ROUNDED_AT_ZERO = ("correlation", "cosine")
+
+# Rounding that a precomputed matrix may show, relative to its largest entry.
+_MATRIX_TOLERANCE = 1e-10
+
+
+@dataclass(frozen=True)
+class Instances:
+    """Validated instances, in the order in which they were given.
+
+    Attributes
+    ----------
+    points : list of ndarray
+        C-contiguous float64, of shape (n_points, n_features), or square distance
+        matrices.
+
+    labels : list of ndarray or None
+        The labels of each instance's points, if they were asked for.
+
+    names : list of str
+        How an error message calls each instance.
+
+    rows : list of ndarray or None
+        For a stacked collection, the rows of each instance in the table.
+
+    single : bool
+        Whether the input was one instance.
+    """
+
+    points: list
+    labels: list | None
+    names: list
+    rows: list | None = None
+    single: bool = False
+
+    def __len__(self):
+        return len(self.points)
+
+    def like_input(self, results):
+        """Give one result per instance the form of the input.
+
+        A collection gives a list, one instance its own result, and a stacked
+        collection one array that is aligned with the table's rows.
+        """
+        if self.single:
+            return results[0]
+        if self.rows is None:
+            return results
+        stacked = np.empty(sum(map(len, self.rows)), dtype=results[0].dtype)
+        for rows, result in zip(self.rows, results, strict=True):
+            stacked[rows] = result
+        return stacked
+
+    def weights(self, sample_weight):
+        """One weight per instance, or None; see :func:`_read_weights`."""
+        if sample_weight is None:
+            return None
+        return _read_weights(sample_weight, self)
+
+
+@contextmanager
+def blame(name):
+    """Let an error of the block begin with the name of what it is about."""
+    try:
+        yield
+    except (ValueError, TypeError) as error:
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(f"{name}: {error}") from error
+
+
+def all_or_nothing(method):
+    """Decorate a method that leaves its estimator as it was if it does not complete.
+
+    Reading instances already writes to the estimator, much that follows may fail.
+    """
+
+    @wraps(method)
+    def wrapper(self, *args, **kwargs):
+        before = vars(self).copy()
+        try:
+            return method(self, *args, **kwargs)
+        except BaseException:
+            self.__dict__ = before
+            raise
+
+    return wrapper
+
+
+def read_instances(
+    estimator, X, y=None, *, groups=None, labelled=False, precomputed=False, reset=True
+):
+    """Validate one instance or a collection of them.
+
+    Parameters
+    ----------
+    estimator : estimator object
+        Gets `n_features_in_` and `feature_names_in_` if `reset`, and is compared with
+        them if not. Precomputed instances have neither.
+
+    X : array-like or sequence of array-likes
+        One 2-D array-like is one instance, or a stacked collection if `groups` are
+        given. A 3-D array, or a sequence with 2-D items, is a collection.
+
+    y : array-like or sequence of array-likes, default=None
+        Labels in the form of `X`.
+
+    groups : array-like of shape (n_rows,), default=None
+        The instance that each row of a stacked collection belongs to. Instances are
+        ordered by their first row.
+
+    labelled : bool, default=False
+        Whether to read `y`.
+
+    precomputed : bool, default=False
+        Whether instances are square distance matrices.
+
+    reset : bool, default=True
+        Whether the first instance decides about features.
+
+    Returns
+    -------
+    instances : Instances
+    """
+    if labelled and y is None:
+        raise ValueError(
+            f"{type(estimator).__name__} requires y to be passed, but the target y is "
+            "None: it learns from instances whose clustering is known."
+        )
+    if precomputed and reset:
+        for name in ("n_features_in_", "feature_names_in_"):
+            vars(estimator).pop(name, None)
+    if _is_collection(X):
+        if groups is not None:
+            raise ValueError(
+                "groups belongs to instances stacked in one 2-D array X, but X is "
+                "already a collection of instances."
+            )
+        return _read_collection(estimator, X, y, labelled, precomputed, reset)
+    if groups is not None and precomputed:
+        raise ValueError(
+            "groups cannot be combined with metric='precomputed': pass a list of "
+            "distance matrices."
+        )
+    points = _read_points(estimator, X, precomputed, reset)
+    labels = [_read_labels(y, len(points))] if labelled else None
+    if groups is None:
+        return Instances([points], labels, ["X"], single=True)
+    return _split(points, labels, groups)
+
+
+def read_metrics_input(estimator, X, precomputed):
+    """Validate the input of a single run: one instance, perhaps with many matrices.
+
+    Returns
+    -------
+    points : list of ndarray
+        The instance; if `precomputed`, its distance matrix under each metric.
+    """
+    if not precomputed:
+        return [_read_points(estimator, X, precomputed=False, reset=True)]
+    X = validate_data(estimator, X, dtype=np.float64, order="C", allow_nd=True)
+    if X.ndim == 2:
+        _check_distance_matrix(X)
+        return [X]
+    if X.ndim != 3:
+        raise ValueError(
+            "X must have shape (n, n) or (n_metrics, n, n) if the metric is "
+            f"'precomputed', found {X.shape}."
+        )
+    for i, matrix in enumerate(X):
+        with blame(f"X[{i}]"):
+            _check_distance_matrix(matrix)
+    return list(X)
+
+
+def condensed_distances(points, metric):
+    """Distances of all pairs of points in scipy's condensed form.
+
+    Each pair is computed on its own and by the same operations, so that duplicated
+    points have distance zero and exactly the same distances to all others.
+
+    Parameters
+    ----------
+    points : ndarray of shape (n_points, n_features) or (n_points, n_points)
+        Validated points, or a validated distance matrix.
+
+    metric : str or callable
+        One of `METRICS`, ``"precomputed"``, or a function of two rows.
+
+    Returns
+    -------
+    distances : ndarray of shape (n_points * (n_points - 1) / 2,)
+        Finite and not negative.
+    """
+    if isinstance(metric, str) and metric == "precomputed":
+        return squareform(points, checks=False)
+    if len(points) == 1:
+        return np.empty(0)
+    if callable(metric):
+        distances = pdist(points, metric)
+    elif metric == "haversine":
+        distances = squareform(pairwise_distances(points, metric=metric), checks=False)
+    else:
+        kind = bool if metric in _BOOLEAN_METRICS else np.float64
+        distances = pdist(points.astype(kind, copy=False), _ALIASES.get(metric, metric))
+    if metric in _ROUNDED_AT_ZERO:
+        _, place = np.unique(points, axis=0, return_inverse=True)
+        if place.max() < len(points) - 1:
+            distances[pdist(place.reshape(-1, 1), "cityblock") == 0] = 0
+        np.maximum(distances, 0, out=distances)
+    _check_distances(distances, len(points), metric)
+    return distances
+
+
+def _is_sequence(X):
+    if isinstance(X, np.ndarray):
+        return X.ndim == 1 and X.dtype == object
+    return isinstance(X, (list, tuple))
+
+
+def _ndim(item):
+    """Number of dimensions, of nested sequences by their first items."""
+    if _is_sequence(item):
+        return 1 + (_ndim(item[0]) if len(item) else 0)
+    if hasattr(item, "ndim"):
+        return item.ndim
+    return np.ndim(np.asarray(item)) if hasattr(item, "__array__") else 0
+
+
+def _is_collection(X):
+    if not _is_sequence(X):
+        return _ndim(X) >= 3
+    if len(X) == 0:
+        raise ValueError("X holds no instances, at least one is expected.")
+    return any(_ndim(item) >= 2 for item in X)
+
+
+def _read_points(estimator, X, precomputed, reset):
+    if precomputed:
+        X = check_array(
+            X, dtype=np.float64, order="C", input_name="X", estimator=estimator
+        )
+        _check_distance_matrix(X)
+        return X
+    return validate_data(estimator, X, dtype=np.float64, order="C", reset=reset)
+
+
+def _read_collection(estimator, X, y, labelled, precomputed, reset):
+    if len(X) == 0:
+        raise ValueError("X holds no instances, at least one is expected.")
+    names = [f"X[{i}]" for i in range(len(X))]
+    points = []
+    for i, (name, item) in enumerate(zip(names, X, strict=True)):
+        with blame(name):
+            item = _read_points(estimator, item, precomputed, reset and i == 0)
+        points.append(item)
+    if not labelled:
+        return Instances(points, None, names)
+
+    y = list(y) if hasattr(y, "__iter__") and not isinstance(y, str) else [y]
+    if not any(_ndim(item) for item in y):
+        raise ValueError(
+            f"y must hold one 1-D array of labels for each of the {len(points)} "
+            f"instances of X, found a flat sequence of {len(y)} values."
+        )
+    if len(y) != len(points):
+        raise ValueError(
+            f"y holds the labels of {len(y)} instances, but X holds {len(points)}."
+        )
+    labels = []
+    for i, item in enumerate(y):
+        with blame(f"y[{i}]"):
+            labels.append(_read_labels(item, len(points[i])))
+    return Instances(points, labels, names)
+
+
+def _read_labels(y, n_points, what="label"):
+    """Validate any 1-D array of names, to be compared for equality only."""
+    y = column_or_1d(y, warn=True)
+    if len(y) != n_points:
+        raise ValueError(
+            f"Found {len(y)} {what}(s) for {n_points} point(s), expected one each."
+        )
+    if y.dtype.kind == "c":
+        raise ValueError("Complex data not supported.")
+    assert_all_finite(y, input_name="y" if what == "label" else what)
+    try:
+        np.unique(y)
+    except TypeError as error:
+        raise ValueError(f"A {what} cannot be compared with another: {error}") from None
+    return y
+
+
+def _split(points, labels, groups):
+    """Cut a table into the instances named by `groups`, ordered by first row."""
+    with blame("groups"):
+        groups = _read_labels(groups, len(points), "group")
+    ids, first, codes = np.unique(groups, return_index=True, return_inverse=True)
+    rows = [np.flatnonzero(codes == code) for code in np.argsort(first)]
+    return Instances(
+        [np.ascontiguousarray(points[r]) for r in rows],
+        None if labels is None else [labels[0][r] for r in rows],
+        [f"X[groups == {ids.tolist()[codes[r[0]]]!r}]" for r in rows],
+        rows,
+    )
+
+
+def _read_weights(sample_weight, instances):
+    """Read weights of instances.
+
+    Points of one instance cannot be weighted. Weights that are given by rows, which
+    is how sklearn passes them along with a table, must be equal within an instance.
+    """
+    weights = check_array(
+        sample_weight, ensure_2d=False, dtype=np.float64, input_name="sample_weight"
+    )
+    n_rows = sum(map(len, instances.points))
+    stacked = instances.single or instances.rows is not None
+    if weights.ndim == 1 and stacked and len(weights) == n_rows:
+        rows = instances.rows or [np.arange(n_rows)]
+        for name, r in zip(instances.names, rows, strict=True):
+            if np.ptp(weights[r]) > 0:
+                raise ValueError(
+                    "sample_weight weights instances, so that it must be constant "
+                    f"within each of them, but differs between rows of {name}."
+                )
+        weights = weights[[r[0] for r in rows]]
+    if weights.shape != (len(instances),):
+        raise ValueError(
+            f"sample_weight must hold one weight for each of the {len(instances)} "
+            f"instances, found shape {weights.shape}."
+        )
+    if (weights < 0).any() or not weights.any():
+        raise ValueError("sample_weight must not be negative and not all zero.")
+    return weights
+
+
+def _check_distance_matrix(matrix):
+    if matrix.shape[0] != matrix.shape[1]:
+        raise ValueError(
+            f"A precomputed distance matrix must be square, found shape {matrix.shape}."
+        )
+    if matrix.min() < 0:
+        i, j = np.unravel_index(matrix.argmin(), matrix.shape)
+        raise ValueError(
+            "A precomputed distance matrix must not hold negative values, found "
+            f"{matrix[i, j]} at ({i}, {j})."
+        )
+    tolerance = _MATRIX_TOLERANCE * matrix.max()
+    i = int(matrix.diagonal().argmax())
+    if matrix[i, i] > tolerance:
+        raise ValueError(
+            "A precomputed distance matrix must have a zero diagonal, found "
+            f"{matrix[i, i]} at ({i}, {i})."
+        )
+    # Differences in place keep this at one matrix of temporary memory.
+    difference = matrix - matrix.T
+    np.abs(difference, out=difference)
+    i, j = np.unravel_index(difference.argmax(), matrix.shape)
+    if difference[i, j] > tolerance:
+        raise ValueError(
+            "A precomputed distance matrix must be symmetric, found "
+            f"{matrix[i, j]} at ({i}, {j}) and {matrix[j, i]} at ({j}, {i})."
+        )
+
+
+def _check_distances(distances, n_points, metric):
+    valid = (distances >= 0) & np.isfinite(distances)
+    if valid.all():
+        return
+    bad = int(np.argmin(valid))
+    i, j = (int(index[bad]) for index in np.triu_indices(n_points, 1))
+    raise ValueError(
+        f"metric {metric!r} gives {distances[bad]} between points {i} and {j}, "
+        "expected a finite distance that is not negative."
+    )

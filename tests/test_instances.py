@@ -1,0 +1,320 @@
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from scipy.spatial.distance import pdist, squareform
+from sklearn.metrics import pairwise_distances
+
+from sklearn_linkage_learn import LearnedLinkage
+from sklearn_linkage_learn._instances import (
+    METRICS,
+    condensed_distances,
+    read_instances,
+    read_metrics_input,
+)
+
+
+def make_collection(sizes=(4, 4, 4), n_features=2, seed=0):
+    rng = np.random.default_rng(seed)
+    X = [rng.normal(size=(n, n_features)) for n in sizes]
+    return X, [rng.integers(0, 2, size=n) for n in sizes]
+
+
+def read(X, y=None, **options):
+    return read_instances(LearnedLinkage(), X, y, **options)
+
+
+def assert_same(instances, X, y=None):
+    assert len(instances) == len(X)
+    for points, expected in zip(instances.points, X, strict=True):
+        np.testing.assert_array_equal(points, expected)
+        assert points.dtype == np.float64
+        assert points.flags.c_contiguous
+    if y is not None:
+        for labels, expected in zip(instances.labels, y, strict=True):
+            np.testing.assert_array_equal(labels, expected)
+
+
+def object_array(items):
+    out = np.empty(len(items), dtype=object)
+    out[:] = items
+    return out
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        list,
+        tuple,
+        np.stack,
+        object_array,
+        lambda X: np.stack(X).astype(object),
+        lambda X: [x.tolist() for x in X],
+        lambda X: np.stack(X).tolist(),
+        lambda X: [np.asfortranarray(x) for x in X],
+        lambda X: [pd.DataFrame(x, columns=["a", "b"]) for x in X],
+    ],
+    ids=[
+        "list",
+        "tuple",
+        "3-D",
+        "object",
+        "3-D object",
+        "list of lists",
+        "nested list",
+        "fortran",
+        "frames",
+    ],
+)
+def test_forms_of_a_collection_are_read_alike(form):
+    X, y = make_collection()
+    instances = read(form(X), y, labelled=True)
+    assert_same(instances, X, y)
+    assert not instances.single
+    assert instances.names == ["X[0]", "X[1]", "X[2]"]
+
+
+@pytest.mark.parametrize("form", [list, tuple, object_array, np.stack])
+def test_forms_of_the_labels_of_a_collection_are_read_alike(form):
+    X, y = make_collection()
+    assert_same(read(X, form(y), labelled=True), X, y)
+
+
+def test_instances_of_a_list_and_an_object_array_may_differ_in_length():
+    X, y = make_collection(sizes=(1, 5, 2))
+    assert_same(read(X, y, labelled=True), X, y)
+    assert_same(read(object_array(X), object_array(y), labelled=True), X, y)
+
+
+@pytest.mark.parametrize(
+    "form",
+    [np.asarray, np.ndarray.tolist, pd.DataFrame, lambda x: x.astype(object), tuple],
+)
+def test_one_table_is_one_instance(form):
+    X, y = make_collection(sizes=(5,))
+    instances = read(form(X[0]), y[0], labelled=True)
+    assert_same(instances, X, y)
+    assert instances.single
+
+
+def test_a_list_of_one_instance_is_a_collection():
+    X, y = make_collection(sizes=(5,))
+    assert not read(X, y, labelled=True).single
+
+
+def test_groups_cut_a_table_into_instances_ordered_by_first_row():
+    X, y = make_collection(sizes=(2, 3, 1))
+    table, labels = np.concatenate(X), np.concatenate(y)
+    groups = np.array(["z", "z", "a", "a", "a", "m"])
+    instances = read(table, labels, labelled=True, groups=groups)
+    assert_same(instances, X, y)
+    assert instances.names[1] == "X[groups == 'a']"
+
+    shuffled = np.random.default_rng(1).permutation(len(table))
+    instances = read(
+        table[shuffled], labels[shuffled], labelled=True, groups=groups[shuffled]
+    )
+    np.testing.assert_array_equal(
+        instances.like_input([points[:, 0] for points in instances.points]),
+        table[shuffled, 0],
+    )
+
+
+def test_results_take_the_form_of_the_input():
+    X, _ = make_collection(sizes=(2, 3))
+    results = [np.arange(2), np.arange(3)]
+    assert read(X).like_input(results) is results
+    assert read(X[0]).like_input(results[:1]) is results[0]
+    stacked = read(np.concatenate(X), groups=[0, 1, 1, 0, 1])
+    np.testing.assert_array_equal(stacked.like_input(results), [0, 0, 1, 1, 2])
+
+
+def test_labels_may_be_strings_booleans_and_objects():
+    X, _ = make_collection(sizes=(2, 2, 2))
+    y = [np.array(["a", "b"]), [True, False], np.array([1, "1"], dtype=object)]
+    with pytest.raises(ValueError, match=r"y\[2\]: A label cannot be compared"):
+        read(X, y, labelled=True)
+    assert_same(read(X[:2], y[:2], labelled=True), X[:2], y[:2])
+
+
+def test_reading_sets_and_checks_features():
+    X, _ = make_collection()
+    learner = LearnedLinkage()
+    frames = [pd.DataFrame(x, columns=["a", "b"]) for x in X]
+    read_instances(learner, frames)
+    assert learner.n_features_in_ == 2
+    assert learner.feature_names_in_.tolist() == ["a", "b"]
+    with pytest.raises(ValueError, match=r"X\[1\]: The feature names should match"):
+        read_instances(learner, [frames[0], frames[1][["b", "a"]]], reset=False)
+
+    read_instances(learner, [np.zeros((2, 2))], precomputed=True)
+    assert not hasattr(learner, "n_features_in_")
+    assert not hasattr(learner, "feature_names_in_")
+
+
+X3, Y3 = make_collection()
+NAN = np.array([[0.0, np.nan]])
+LABELLED = {"labelled": True}
+MATRICES = {"precomputed": True}
+
+
+@pytest.mark.parametrize(
+    ("X", "y", "options", "error", "message"),
+    [
+        ([], None, {}, ValueError, "X holds no instances"),
+        (np.empty((0, 3, 2)), None, {}, ValueError, "X holds no instances"),
+        (np.empty((0, 2)), None, {}, ValueError, "0 sample"),
+        ([X3[0], np.empty((0, 2))], None, {}, ValueError, r"X\[1\]: .*0 sample"),
+        ([X3[0], []], None, {}, ValueError, r"X\[1\]: Expected 2D array"),
+        ([[], X3[0]], None, {}, ValueError, r"X\[0\]: Expected 2D array"),
+        ([X3[0], X3[0][0]], None, {}, ValueError, r"X\[1\]: Expected 2D array"),
+        (np.zeros((2, 3, 4, 5)), None, {}, ValueError, r"X\[0\]: .*dim"),
+        (X3[0][0], None, {}, ValueError, "Reshape your data"),
+        ([X3[0], X3[1][:, :1]], None, {}, ValueError, r"X\[1\]: X has 1 features"),
+        ([X3[0], NAN], None, {}, ValueError, r"X\[1\]: .*NaN"),
+        ([X3[0], np.full((1, 2), np.inf)], None, {}, ValueError, r"X\[1\]: .*infinity"),
+        ([X3[0], X3[1] + 1j], None, {}, ValueError, r"X\[1\]: Complex data"),
+        ([X3[0], [[1, 2], [3]]], None, {}, ValueError, r"X\[1\]: .*inhomogeneous"),
+        ([X3[0], [["a", "b"]]], None, {}, ValueError, r"X\[1\]: .*convert"),
+        ([X3[0], sparse.eye(2).tocsr()], None, {}, TypeError, r"X\[1\]: Sparse"),
+        (sparse.eye(2).tocsr(), None, {}, TypeError, "Sparse"),
+        (X3, None, LABELLED, ValueError, "requires y to be passed"),
+        (X3, Y3[:2], LABELLED, ValueError, "labels of 2 instances, but X holds 3"),
+        (X3, [0, 1, 0], LABELLED, ValueError, "one 1-D array of labels for each of"),
+        (X3, 7, LABELLED, ValueError, "one 1-D array of labels for each of"),
+        (X3, [*Y3[:2], Y3[2][1:]], LABELLED, ValueError, r"y\[2\]: Found 3 label"),
+        (X3, [*Y3[:2], 5], LABELLED, ValueError, r"y\[2\]: .*1d array"),
+        (X3, [*Y3[:2], np.eye(4)], LABELLED, ValueError, r"y\[2\]: .*1d array"),
+        (X3, [*Y3[:2], [0, 1, np.nan, 1]], LABELLED, ValueError, r"y\[2\]: .*NaN"),
+        (
+            X3,
+            [*Y3[:2], np.array([0, 1, np.nan, 1], dtype=object)],
+            LABELLED,
+            ValueError,
+            r"y\[2\]: .*NaN",
+        ),
+        (X3, [*Y3[:2], Y3[2] + 1j], LABELLED, ValueError, r"y\[2\]: Complex data"),
+        (X3[0], Y3[0][1:], LABELLED, ValueError, "Found 3 label.* for 4 point"),
+        (X3, None, {"groups": [0, 1, 1]}, ValueError, "groups belongs to instances"),
+        (X3[0], None, {"groups": [0, 1]}, ValueError, "groups: Found 2 group"),
+        (X3[0], None, {"groups": [0, 1, np.nan, 1]}, ValueError, "groups: .*NaN"),
+        (
+            np.zeros((2, 2)),
+            None,
+            {"groups": [0, 1], "precomputed": True},
+            ValueError,
+            "groups cannot be combined with metric='precomputed'",
+        ),
+        ([np.zeros((2, 3))], None, MATRICES, ValueError, r"X\[0\]: .*square"),
+        ([-np.eye(2)], None, MATRICES, ValueError, r"X\[0\]: .*negative.*-1.0"),
+        ([np.eye(2)], None, MATRICES, ValueError, r"X\[0\]: .*zero diagonal"),
+        ([[[0, 1], [2, 0]]], None, MATRICES, ValueError, r"X\[0\]: .*symmetric"),
+        ([np.diag([0, np.nan])], None, MATRICES, ValueError, r"X\[0\]: .*NaN"),
+    ],
+)
+def test_bad_input_is_refused_by_argument_and_index(X, y, options, error, message):
+    with pytest.raises(error, match=message):
+        read(X, y, **options)
+
+
+def test_one_and_two_points_are_instances():
+    X, y = make_collection(sizes=(1, 2))
+    assert_same(read(X, y, labelled=True), X, y)
+    assert condensed_distances(X[0], "euclidean").shape == (0,)
+    assert condensed_distances(X[1], "euclidean").shape == (1,)
+    assert condensed_distances(np.zeros((1, 1)), "precomputed").shape == (0,)
+
+
+BOOLEAN = ("dice", "jaccard", "rogerstanimoto", "russellrao", "sokalsneath", "yule")
+
+
+@pytest.mark.parametrize("metric", sorted(METRICS))
+def test_metrics_agree_with_sklearn_and_duplicates_are_one_place(metric):
+    rng = np.random.default_rng(3)
+    places = rng.uniform(0.1, 1.0, size=(6, 2 if metric == "haversine" else 3))
+    X = np.concatenate([places, places[:3], 3 * places])
+    if metric in BOOLEAN:
+        X = np.where(rng.uniform(size=(15, 7)) < 0.6, 2.0, 0.0)
+        X[6:9] = X[:3]
+    d = squareform(condensed_distances(X, metric))
+    expected = pairwise_distances(X != 0 if metric in BOOLEAN else X, metric=metric)
+    np.testing.assert_allclose(d, expected, rtol=1e-6, atol=1e-7)
+    if metric != "russellrao":  # which is no metric: d(x, x) > 0
+        np.testing.assert_array_equal(d[np.arange(3), np.arange(6, 9)], 0)
+    others = np.setdiff1d(np.arange(15), [0, 1, 2, 6, 7, 8])
+    np.testing.assert_array_equal(d[:3][:, others], d[6:9][:, others])
+
+
+def test_cosine_distance_of_duplicates_is_exactly_zero():
+    rng = np.random.default_rng(0)
+    places = rng.normal(size=(200, 5))
+    X = places.repeat(2, axis=0)
+    pairs = np.arange(0, 400, 2), np.arange(1, 400, 2)
+    assert squareform(pdist(X, "cosine"))[pairs].any()
+    np.testing.assert_array_equal(
+        squareform(condensed_distances(X, "cosine"))[pairs], 0
+    )
+
+
+def test_a_callable_metric_gets_two_rows():
+    X = np.array([[0.0, 1.0], [2.0, 3.0], [5.0, 5.0]])
+    d = condensed_distances(X, lambda u, v: abs(u[0] - v[0]))
+    np.testing.assert_array_equal(d, [2, 5, 3])
+
+
+@pytest.mark.parametrize(
+    ("metric", "message"),
+    [
+        ("cosine", "metric 'cosine' gives nan between points 0 and 2"),
+        (lambda u, v: -float(v[0]), r"gives -2.0 between points 0 and 2"),
+        (lambda u, v: np.inf, "gives inf between points 0 and 1"),
+    ],
+)
+def test_a_metric_must_give_finite_distances(metric, message):
+    with pytest.raises(ValueError, match=message):
+        condensed_distances(np.array([[0.0], [0.0], [2.0]]), metric)
+
+
+def test_a_precomputed_matrix_may_be_symmetric_up_to_rounding():
+    matrix = np.array([[0.0, 0.3], [0.1 + 0.2, 1e-17]])
+    [points] = read([matrix], precomputed=True).points
+    np.testing.assert_array_equal(condensed_distances(points, "precomputed"), [0.3])
+
+
+def test_a_single_run_reads_one_or_several_matrices():
+    matrices = np.zeros((3, 2, 2))
+    learner = LearnedLinkage()
+    assert len(read_metrics_input(learner, matrices, precomputed=True)) == 3
+    assert len(read_metrics_input(learner, matrices[0], precomputed=True)) == 1
+    with pytest.raises(ValueError, match="must have shape"):
+        read_metrics_input(learner, matrices[None], precomputed=True)
+    matrices[1, 0, 0] = 1
+    with pytest.raises(ValueError, match=r"X\[1\]: .*zero diagonal"):
+        read_metrics_input(learner, matrices, precomputed=True)
+
+
+def test_weights_are_those_of_instances():
+    X, _ = make_collection(sizes=(2, 3))
+    np.testing.assert_array_equal(read(X).weights([1, 2]), [1, 2])
+    assert read(X).weights(None) is None
+    stacked = read(np.concatenate(X), groups=[5, 5, 4, 4, 4])
+    np.testing.assert_array_equal(stacked.weights([1, 1, 2, 2, 2]), [1, 2])
+    np.testing.assert_array_equal(stacked.weights([1, 2]), [1, 2])
+    np.testing.assert_array_equal(read(X[1]).weights([3, 3, 3]), [3])
+
+
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        ([1, 1, 2, 2, 3], r"differs between rows of X\[groups == 4\]"),
+        ([1, 2, 3], "one weight for each of the 2 instances"),
+        ([[1, 2]], "one weight for each of the 2 instances"),
+        ([1, -1], "must not be negative"),
+        ([0, 0], "not all zero"),
+        ([1, np.nan], "sample_weight contains NaN"),
+    ],
+)
+def test_bad_weights_are_refused(weights, message):
+    stacked = read(np.zeros((5, 2)), groups=[5, 5, 4, 4, 4])
+    with pytest.raises(ValueError, match=message):
+        stacked.weights(weights)
