@@ -8,15 +8,16 @@ from setuptools import Extension, setup
 
 CORE = Path("sklearn_linkage_learn") / "_core"
 # Exact decisions need every product and sum to be rounded on its own.
-FLAGS = ["/O2", "/fp:precise"] if sys.platform == "win32" else ["-O3", "-ffp-contract=off"]
+if sys.platform == "win32":
+    OPTIONS = {"extra_compile_args": ["/O2", "/fp:precise"]}
+else:
+    OPTIONS = {"extra_compile_args": ["-O3", "-ffp-contract=off"], "libraries": ["m"]}
 
 setup(
     ext_modules=cythonize(
         [
             Extension(
-                ".".join(source.with_suffix("").parts),
-                [source.as_posix()],
-                extra_compile_args=FLAGS,
+                ".".join(source.with_suffix("").parts), [source.as_posix()], **OPTIONS
             )
             for source in sorted(CORE.glob("*.pyx"))
         ],

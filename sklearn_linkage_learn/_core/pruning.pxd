@@ -11,6 +11,11 @@ cdef struct MergeTree:
     const int* cut          # the flat clusters' nodes, if the loss uses_cut
 
 
+cdef enum:
+    COUNTS = 1    # watched for its labels only
+    CHILDREN = 2  # watched for its two children
+
+
 cdef class TreeLoss:
     cdef readonly Py_ssize_t n_leaves
     cdef readonly int n_labels
@@ -66,33 +71,9 @@ cdef class MajorityLoss(PruningLoss):
     cdef Py_ssize_t* offsets
 
 
-cdef class CutLoss(TreeLoss):
-    cdef int* last_cut
-    cdef object overlap_array
-    cdef double[:, ::1] overlap
-
-    cdef double score(self) except? -1 nogil
-
-
-cdef class AriLoss(CutLoss):
-    pass
-
-
-cdef class DendrogramPurityLoss(TreeLoss):
-    cdef long long* purity           # of the pairs that a node joins, in fixed point
-    cdef long long n_pairs
-    cdef int shift
-
-
-cdef class CallableLoss(TreeLoss):
-    cdef object function
-    cdef object labels
-    cdef int* rows
-
-    cdef object linkage_matrix(self, const MergeTree* tree)
-
-
 cdef void* allocate(size_t count, size_t size) except NULL
+cdef void* enlarge(void* memory, size_t size) except NULL
+cdef int best_bijection(overlap) except -1
 cdef double misplaced(Py_ssize_t n_points, Py_ssize_t n_matched) noexcept nogil
 cdef Py_ssize_t fill_offsets(const int* room, int n_top,
                              Py_ssize_t* offsets) noexcept nogil

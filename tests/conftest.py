@@ -1,0 +1,25 @@
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+# Plots are drawn without a screen.
+os.environ.setdefault("MPLBACKEND", "Agg")
+# scikit-learn's estimator checks skip those of other array types without it.
+os.environ.setdefault("SCIPY_ARRAY_API", "1")
+
+# `python -m pytest` puts the checkout in front of the installed package. If its core
+# was not compiled in place, only the installed one can be imported.
+CHECKOUT = Path(__file__).resolve().parents[1]
+CORE = CHECKOUT / "sklearn_linkage_learn" / "_core"
+if not [*CORE.glob("*.so"), *CORE.glob("*.pyd")]:
+    sys.path[:] = [p for p in sys.path if Path(p).resolve() != CHECKOUT]
+
+
+@pytest.fixture(autouse=True)
+def _close_figures():
+    yield
+    plt = sys.modules.get("matplotlib.pyplot")
+    if plt is not None:
+        plt.close("all")

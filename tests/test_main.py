@@ -1,0 +1,37 @@
+import sys
+
+import pytest
+
+from sklearn_linkage_learn.__main__ import main
+
+
+def test_command_line_prints_a_table_and_writes_a_plot(tmp_path, capsys):
+    pytest.importorskip("matplotlib")
+    path = tmp_path / "plot.png"
+    main(["--instances", "1", "--n-jobs", "1", "--out", str(path)])
+    out = capsys.readouterr().out
+    (header,) = [line for line in out.splitlines() if line.startswith("data ")]
+    assert header.split()[-3:] == ["single", "complete", "seconds"]
+    for name, n_points in [("rings and disks", "400"), ("digits", "500")]:
+        (row,) = [line for line in out.splitlines() if line.startswith(name)]
+        numbers = row.removeprefix(name).split()
+        instances, points, alpha, *_, loss, _, single, complete, _ = numbers
+        assert (instances, points) == ("1", n_points)
+        assert 0 <= float(alpha) <= 1
+        assert float(loss) <= min(float(single), float(complete))
+    assert path.read_bytes().startswith(b"\x89PNG")
+
+
+def test_command_line_works_without_matplotlib(tmp_path, capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
+    path = tmp_path / "plot.png"
+    main(["--instances", "1", "--out", str(path)])
+    assert "sklearn-linkage-learn[plot]" in capsys.readouterr().out
+    assert not path.exists()
+
+
+@pytest.mark.parametrize("wrong", ["0", "-3", "many"])
+def test_command_line_refuses_a_wrong_number_of_instances(wrong, capsys):
+    with pytest.raises(SystemExit, match="2"):
+        main(["--instances", wrong])
+    assert "--instances" in capsys.readouterr().err
