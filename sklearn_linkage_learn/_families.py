@@ -92,7 +92,7 @@ def merge_curve(condensed, linkages, loss, algorithm="auto"):
     -------
     PiecewiseConstant
     """
-    distances, exponent = _prepare([condensed])
+    distances, _ = _prepare([condensed])
     n = n_points_of(distances)
     arguments = (distances, n, _codes(linkages), sum_width(distances, n), loss)
     if choose_algorithm(linkages, algorithm) == "kinetic":

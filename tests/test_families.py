@@ -2,7 +2,7 @@
 
 from bisect import bisect_right
 from fractions import Fraction
-from itertools import combinations, permutations, product
+from itertools import combinations, pairwise, permutations, product
 
 import numpy as np
 import oracle
@@ -12,6 +12,7 @@ from make_data import GENERATORS, labels
 from scipy.cluster.hierarchy import is_valid_linkage, linkage
 from scipy.spatial.distance import pdist, squareform
 
+from sklearn_linkage_learn._core.pruning import evaluate_linkage
 from sklearn_linkage_learn._families import (
     MIXABLE,
     choose_algorithm,
@@ -77,7 +78,7 @@ def assert_same_curve(starts, values, true_starts, true_values):
     """Equal wherever no breakpoint is nearer than the promised accuracy."""
     starts = [Fraction(t) for t in starts]
     ends = sorted({*starts, *true_starts, Fraction(1)})
-    for start, end in zip(ends, ends[1:], strict=False):
+    for start, end in pairwise(ends):
         if end - start > SAME:
             middle = (start + end) / 2
             value = values[bisect_right(starts, middle) - 1]
@@ -159,15 +160,13 @@ def test_curve_equals_loss_of_a_run_at_every_midpoint(name, loss, linkages):
     curve = merge_curve(d, linkages, kernel, "kinetic")
     for t in (curve.breakpoints[1:] + curve.breakpoints[:-1]) / 2:
         Z = mixed_linkage([d], linkages, weights(t))
-        assert curve(t) == make_value(kernel, Z)
+        assert curve(t) == loss_of_run(kernel, Z)
     for t in (0.0, 1.0):
         Z = mixed_linkage([d], linkages, weights(t))
-        assert curve(t) == make_value(kernel, Z)
+        assert curve(t) == loss_of_run(kernel, Z)
 
 
-def make_value(kernel, Z):
-    from sklearn_linkage_learn._core.pruning import evaluate_linkage
-
+def loss_of_run(kernel, Z):
     children = np.ascontiguousarray(Z[:, :2], dtype=np.intc)
     return evaluate_linkage(kernel, children, np.ascontiguousarray(Z[:, 2]))[1]
 
@@ -265,8 +264,8 @@ def test_an_error_in_a_callable_loss_ends_the_sweep():
 
     for algorithm in ("kinetic", "execution_tree"):
         calls.clear()
+        kernel = make_loss(loss, [0] * 30)
         with pytest.raises(LookupError, match="enough"):
-            kernel = make_loss(loss, [0] * 30)
             merge_curve(d, ("single", "complete"), kernel, algorithm)
         assert len(calls) == 3
 

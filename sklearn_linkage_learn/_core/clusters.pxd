@@ -16,7 +16,7 @@ cdef class Clusters:
     cdef double* value              # [slot][slot][part]
     cdef double* weight             # per function: the weight as two doubles
     cdef double* mixed              # [slot][slot] float filter of the mix, or NULL
-    cdef int* deciding              # [slot][slot][function] deciding point pair, or NULL
+    cdef int* deciding              # [slot][slot][function] its point pair, or NULL
     cdef int* alive                 # the slots in use, ascending
     cdef int* size
     cdef int* first                 # smallest point of a cluster

@@ -15,7 +15,7 @@ from libc.string cimport memcpy
 from sklearn_linkage_learn._core.clusters cimport Clusters
 from sklearn_linkage_learn._core.pieces cimport Pieces
 from sklearn_linkage_learn._core.predicates cimport (
-    Expansion, TOLERANCE, crossing, crossing_bound,
+    Expansion, TOLERANCE, crossing_bound, first_negative,
 )
 from sklearn_linkage_learn._core.pruning cimport MergeTree, TreeLoss
 
@@ -143,7 +143,7 @@ cdef class ExecutionTree(Clusters):
             &end, 1, self.parts(x, y), self.pairs(x, y),
             self.parts(i, j), self.pairs(i, j),
         )
-        return crossing(&start, &end)
+        return first_negative(&start, &end)
 
     cdef int nearest_pair(self, Frame* frame) except -1 nogil:
         """Find the nearest pair of clusters just right of frame.t."""

@@ -7,7 +7,7 @@ float filters read; whatever they cannot decide goes to the exact comparisons of
 Lines. Cost: O(alive) to free a cluster, to find its nearest one and to join two.
 """
 
-from libc.stdlib cimport calloc, free
+from libc.stdlib cimport free
 
 from sklearn_linkage_learn._core.lines cimport Lines, allocate
 from sklearn_linkage_learn._core.predicates cimport (

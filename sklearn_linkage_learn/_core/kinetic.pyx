@@ -281,17 +281,17 @@ cdef class Kinetic(FreeClusters):
 
     cdef bint merge_nearest(self, double limit) except -1 nogil:
         """Merge two free clusters nearest to each other, if one is in the limit."""
-        cdef int k, l
+        cdef int k, other
         for k in range(self.n_free):
             if self.frees[k].distance > limit:
                 continue
             self.find_nearest(k)
-            l = self.free_at[self.frees[k].nearest]
-            if l < 0 or self.frees[k].distance > limit:
+            other = self.free_at[self.frees[k].nearest]
+            if other < 0 or self.frees[k].distance > limit:
                 continue
-            self.find_nearest(l)
-            if self.frees[l].nearest == self.frees[k].node:
-                self.merge_free(k, l)
+            self.find_nearest(other)
+            if self.frees[other].nearest == self.frees[k].node:
+                self.merge_free(k, other)
                 return True
         return False
 

@@ -10,8 +10,8 @@ sequence changes around them. Cost: 8 * n_parts * n bytes a row, O(1) a look-up.
 from libc.stdlib cimport calloc, free, malloc
 
 from sklearn_linkage_learn._core.predicates cimport (
-    AVERAGE, COMPLETE, Expansion, MergeFunction, crossing,
-    difference, order_at,
+    AVERAGE, COMPLETE, Expansion, MergeFunction, difference,
+    first_negative, order_at,
 )
 
 
@@ -93,7 +93,8 @@ cdef class Lines:
             node = self.n_nodes
             self.n_nodes += 1
         if self.row[node] == NULL:
-            self.row[node] = <double*> allocate(<size_t> self.n_points * self.n_parts * sizeof(double)
+            self.row[node] = <double*> allocate(
+                <size_t> self.n_points * self.n_parts * sizeof(double)
             )
         self.parent[node] = -1
         return node
@@ -148,7 +149,7 @@ cdef class Lines:
         """From which parameter on (x, y) are nearer than (u, v), exactly."""
         cdef Expansion start, end
         self.gaps(x, y, u, v, &start, &end)
-        return crossing(&start, &end)
+        return first_negative(&start, &end)
 
     cdef long long deciding_pair(self, int x, int y) noexcept nogil:
         """The earliest point pair that decides a merge function of (x, y)."""

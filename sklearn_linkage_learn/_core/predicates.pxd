@@ -235,7 +235,9 @@ cdef inline int order_at(
     return s
 
 
-cdef inline double crossing(const Expansion* start, const Expansion* end) noexcept nogil:
+cdef inline double first_negative(
+    const Expansion* start, const Expansion* end
+) noexcept nogil:
     """Smallest parameter from which on a line is negative, NEVER if it ends >= 0."""
     cdef double p, q, t, before
     if sign(end) >= 0:
