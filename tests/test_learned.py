@@ -26,6 +26,7 @@ from sklearn_linkage_learn import (
     _learned,
     widest_optimal_interval,
 )
+from sklearn_linkage_learn.datasets import make_rings_and_disks
 from sklearn_linkage_learn.losses import cut_loss, hamming_loss
 
 PAIRS = [
@@ -624,3 +625,9 @@ def test_stacked_instances_can_be_split_with_metadata_routing():
         )
     assert scores.shape == (3,)
     assert scores.min() > 0.5
+
+
+def test_rings_and_disks_are_learned_near_the_optimum_of_the_paper():
+    learner = LearnedLinkage().fit(*make_rings_and_disks(50, random_state=0))
+    assert 0.1 < learner.alpha_ < 0.2
+    assert learner.loss_ < learner.loss_curve_([0, 1]).min() - 0.15
