@@ -1,55 +1,17 @@
-"""Forms in which instances may be given, their validation and their distances.
+"""Forms in which instances may be given, and their validation.
 
 No other module knows that a collection may come as a list, as a 3-D array or stacked
 in one table: the rest works on lists of validated arrays, and hands its results to
 :meth:`Instances.like_input`.
 """
 
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import wraps
 
 import numpy as np
-from scipy.spatial.distance import pdist, squareform
-from sklearn.metrics import pairwise_distances
 from sklearn.utils import assert_all_finite, check_array
 from sklearn.utils.validation import column_or_1d, validate_data
-
-# sklearn's names of metrics that scipy knows under another one.
-_ALIASES = {"l1": "cityblock", "l2": "euclidean", "manhattan": "cityblock"}
-_SCIPY_METRICS = (
-    "braycurtis",
-    "canberra",
-    "chebyshev",
-    "cityblock",
-    "correlation",
-    "cosine",
-    "dice",
-    "euclidean",
-    "hamming",
-    "jaccard",
-    "mahalanobis",
-    "minkowski",
-    "rogerstanimoto",
-    "russellrao",
-    "seuclidean",
-    "sokalsneath",
-    "sqeuclidean",
-    "yule",
-)
-# These compare truth values: any number but zero is true.
-_BOOLEAN_METRICS = (
-    "dice",
-    "jaccard",
-    "rogerstanimoto",
-    "russellrao",
-    "sokalsneath",
-    "yule",
-)
-METRICS = frozenset(_SCIPY_METRICS) | frozenset(_ALIASES) | {"haversine"}
-
-# One minus a quotient: rounding leaves about 1e-16 where the distance is zero.
-_ROUNDED_AT_ZERO = ("correlation", "cosine")
 
 # Rounding that a precomputed matrix may show, relative to its largest entry.
 _MATRIX_TOLERANCE = 1e-10
@@ -62,8 +24,8 @@ class Instances:
     Attributes
     ----------
     points : list of ndarray
-        C-contiguous float64, of shape (n_points, n_features), or square distance
-        matrices.
+        C-contiguous float64, of shape (n_points, n_features); or distances, of shape
+        (n_points, n_points) or (n_metrics, n_points, n_points).
 
     labels : list of ndarray or None
         The labels of each instance's points, if they were asked for.
@@ -86,6 +48,11 @@ class Instances:
 
     def __len__(self):
         return len(self.points)
+
+    @property
+    def sizes(self):
+        """The number of points of each instance."""
+        return [points.shape[-2] for points in self.points]
 
     def like_input(self, results):
         """Give one result per instance the form of the input.
@@ -138,7 +105,7 @@ def all_or_nothing(method):
 
 
 def read_instances(
-    estimator, X, y=None, *, groups=None, labelled=False, precomputed=False, reset=True
+    estimator, X, y=None, *, groups=None, labelled=False, n_matrices=0, reset=True
 ):
     """Validate one instance or a collection of them.
 
@@ -150,7 +117,9 @@ def read_instances(
 
     X : array-like or sequence of array-likes
         One 2-D array-like is one instance, or a stacked collection if `groups` are
-        given. A 3-D array, or a sequence with 2-D items, is a collection.
+        given. A 3-D array, or a sequence with 2-D items, is a collection. If an
+        instance has several matrices, it is 3-D itself, and a collection has one
+        dimension more.
 
     y : array-like or sequence of array-likes, default=None
         Labels in the form of `X`.
@@ -162,8 +131,9 @@ def read_instances(
     labelled : bool, default=False
         Whether to read `y`.
 
-    precomputed : bool, default=False
-        Whether instances are square distance matrices.
+    n_matrices : int, default=0
+        Number of square distance matrices that an instance consists of; 0 if
+        instances are points.
 
     reset : bool, default=True
         Whether the first instance decides about features.
@@ -177,23 +147,23 @@ def read_instances(
             f"{type(estimator).__name__} requires y to be passed, but the target y is "
             "None: it learns from instances whose clustering is known."
         )
-    if precomputed and reset:
+    if n_matrices and reset:
         for name in ("n_features_in_", "feature_names_in_"):
             vars(estimator).pop(name, None)
-    if _is_collection(X):
+    if _is_collection(X, 3 if n_matrices > 1 else 2):
         if groups is not None:
             raise ValueError(
                 "groups belongs to instances stacked in one 2-D array X, but X is "
                 "already a collection of instances."
             )
-        return _read_collection(estimator, X, y, labelled, precomputed, reset)
-    if groups is not None and precomputed:
+        return _read_collection(estimator, X, y, labelled, n_matrices, reset)
+    if groups is not None and n_matrices:
         raise ValueError(
-            "groups cannot be combined with metric='precomputed': pass a list of "
+            "groups cannot be combined with precomputed distances: pass a list of "
             "distance matrices."
         )
-    points = _read_points(estimator, X, precomputed, reset)
-    labels = [_read_labels(y, len(points))] if labelled else None
+    points = _read_points(estimator, X, n_matrices, reset)
+    labels = [_read_labels(y, points.shape[-2])] if labelled else None
     if groups is None:
         return Instances([points], labels, ["X"], single=True)
     return _split(points, labels, groups)
@@ -204,63 +174,23 @@ def read_metrics_input(estimator, X, precomputed):
 
     Returns
     -------
-    points : list of ndarray
+    points : ndarray or list of ndarray
         The instance; if `precomputed`, its distance matrix under each metric.
     """
     if not precomputed:
-        return [_read_points(estimator, X, precomputed=False, reset=True)]
+        return _read_points(estimator, X, n_matrices=0, reset=True)
+    if _is_sequence(X) and any(_ndim(item) == 2 for item in X):
+        X = _read_matrices(X, len(X), estimator)
+        return list(validate_data(estimator, X, allow_nd=True))
     X = validate_data(estimator, X, dtype=np.float64, order="C", allow_nd=True)
     if X.ndim == 2:
-        _check_distance_matrix(X)
-        return [X]
+        X = X[None]
     if X.ndim != 3:
         raise ValueError(
             "X must have shape (n, n) or (n_metrics, n, n) if the metric is "
             f"'precomputed', found {X.shape}."
         )
-    for i, matrix in enumerate(X):
-        with blame(f"X[{i}]"):
-            _check_distance_matrix(matrix)
-    return list(X)
-
-
-def condensed_distances(points, metric):
-    """Distances of all pairs of points in scipy's condensed form.
-
-    Each pair is computed on its own and by the same operations, so that duplicated
-    points have distance zero and exactly the same distances to all others.
-
-    Parameters
-    ----------
-    points : ndarray of shape (n_points, n_features) or (n_points, n_points)
-        Validated points, or a validated distance matrix.
-
-    metric : str or callable
-        One of `METRICS`, ``"precomputed"``, or a function of two rows.
-
-    Returns
-    -------
-    distances : ndarray of shape (n_points * (n_points - 1) / 2,)
-        Finite and not negative.
-    """
-    if isinstance(metric, str) and metric == "precomputed":
-        return squareform(points, checks=False)
-    if len(points) == 1:
-        return np.empty(0)
-    if callable(metric):
-        distances = pdist(points, metric)
-    elif metric == "haversine":
-        distances = squareform(pairwise_distances(points, metric=metric), checks=False)
-    else:
-        kind = bool if metric in _BOOLEAN_METRICS else np.float64
-        distances = pdist(points.astype(kind, copy=False), _ALIASES.get(metric, metric))
-    if metric in _ROUNDED_AT_ZERO:
-        _, place = np.unique(points, axis=0, return_inverse=True)
-        if place.max() < len(points) - 1:
-            distances[pdist(place.reshape(-1, 1), "cityblock") == 0] = 0
-        np.maximum(distances, 0, out=distances)
-    _check_distances(distances, len(points), metric)
-    return distances
+    return list(_read_matrices(X, len(X), estimator))
 
 
 def _is_sequence(X):
@@ -278,32 +208,58 @@ def _ndim(item):
     return np.ndim(np.asarray(item)) if hasattr(item, "__array__") else 0
 
 
-def _is_collection(X):
+def _is_collection(X, ndim):
+    """Whether X holds instances of `ndim` dimensions, and is not one itself."""
     if not _is_sequence(X):
-        return _ndim(X) >= 3
+        return _ndim(X) > ndim
     if len(X) == 0:
         raise ValueError("X holds no instances, at least one is expected.")
-    return any(_ndim(item) >= 2 for item in X)
+    return any(_ndim(item) >= ndim for item in X)
 
 
-def _read_points(estimator, X, precomputed, reset):
-    if precomputed:
-        X = check_array(
-            X, dtype=np.float64, order="C", input_name="X", estimator=estimator
+def _read_points(estimator, X, n_matrices, reset):
+    if n_matrices == 0:
+        return validate_data(estimator, X, dtype=np.float64, order="C", reset=reset)
+    if n_matrices == 1:
+        return _read_matrix(X, estimator)
+    return _read_matrices(X, n_matrices, estimator)
+
+
+def _read_matrix(X, estimator):
+    X = check_array(X, dtype=np.float64, order="C", input_name="X", estimator=estimator)
+    _check_distance_matrix(X)
+    return X
+
+
+def _read_matrices(X, count, estimator):
+    """Validate one distance matrix for each metric, of the same points."""
+    if _ndim(X) != 3 or len(X) != count:
+        found = f"{len(X)} item(s)" if _is_sequence(X) else f"shape {np.shape(X)}"
+        raise ValueError(
+            f"Expected an instance of {count} distance matrices, one for each metric, "
+            f"of shape ({count}, n, n), found {found}."
         )
-        _check_distance_matrix(X)
-        return X
-    return validate_data(estimator, X, dtype=np.float64, order="C", reset=reset)
+    matrices = []
+    for i, matrix in enumerate(X):
+        with blame(f"metric {i}") if count > 1 else nullcontext():
+            matrices.append(_read_matrix(matrix, estimator))
+    sizes = [len(matrix) for matrix in matrices]
+    if len(set(sizes)) > 1:
+        raise ValueError(
+            f"The distance matrices of the metrics are of {sizes} points, expected "
+            "the same points under all metrics."
+        )
+    return np.stack(matrices)
 
 
-def _read_collection(estimator, X, y, labelled, precomputed, reset):
+def _read_collection(estimator, X, y, labelled, n_matrices, reset):
     if len(X) == 0:
         raise ValueError("X holds no instances, at least one is expected.")
     names = [f"X[{i}]" for i in range(len(X))]
     points = []
     for i, (name, item) in enumerate(zip(names, X, strict=True)):
         with blame(name):
-            item = _read_points(estimator, item, precomputed, reset and i == 0)
+            item = _read_points(estimator, item, n_matrices, reset and i == 0)
         points.append(item)
     if not labelled:
         return Instances(points, None, names)
@@ -321,7 +277,7 @@ def _read_collection(estimator, X, y, labelled, precomputed, reset):
     labels = []
     for i, item in enumerate(y):
         with blame(f"y[{i}]"):
-            labels.append(_read_labels(item, len(points[i])))
+            labels.append(_read_labels(item, points[i].shape[-2]))
     return Instances(points, labels, names)
 
 
@@ -365,7 +321,7 @@ def _read_weights(sample_weight, instances):
     weights = check_array(
         sample_weight, ensure_2d=False, dtype=np.float64, input_name="sample_weight"
     )
-    n_rows = sum(map(len, instances.points))
+    n_rows = sum(instances.sizes)
     stacked = instances.single or instances.rows is not None
     if weights.ndim == 1 and stacked and len(weights) == n_rows:
         rows = instances.rows or [np.arange(n_rows)]
@@ -413,15 +369,3 @@ def _check_distance_matrix(matrix):
             "A precomputed distance matrix must be symmetric, found "
             f"{matrix[i, j]} at ({i}, {j}) and {matrix[j, i]} at ({j}, {i})."
         )
-
-
-def _check_distances(distances, n_points, metric):
-    valid = (distances >= 0) & np.isfinite(distances)
-    if valid.all():
-        return
-    bad = int(np.argmin(valid))
-    i, j = (int(index[bad]) for index in np.triu_indices(n_points, 1))
-    raise ValueError(
-        f"metric {metric!r} gives {distances[bad]} between points {i} and {j}, "
-        "expected a finite distance that is not negative."
-    )

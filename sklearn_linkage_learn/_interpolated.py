@@ -8,13 +8,10 @@ from scipy.sparse.csgraph import connected_components
 from sklearn.base import BaseEstimator, ClusterMixin, _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from ._distances import METRICS, read_metrics
 from ._families import LINKAGES, mixed_linkage
-from ._instances import (
-    METRICS,
-    all_or_nothing,
-    condensed_distances,
-    read_metrics_input,
-)
+from ._instances import all_or_nothing, read_metrics_input
+from ._scales import in_binary_units, largest_distances, scale_factors, usable
 
 _WEIGHTS = [Interval(Real, 0, 1, closed="both"), "array-like", None]
 
@@ -41,7 +38,7 @@ class InterpolatedLinkage(ClusterMixin, BaseEstimator):
     linkages : str or sequence of str, default="complete"
         One merge function or several to mix: ``"single"``, ``"complete"``,
         ``"average"`` and ``"weighted"``. ``"ward"`` can only stand alone, and needs
-        the Euclidean metric.
+        Euclidean metrics: their *squared* distances are mixed.
 
     alpha : float, array-like of shape (n_linkages,) or None, default=None
         Weights of the merge functions. A number between 0 and 1 is the weight of the
@@ -50,12 +47,19 @@ class InterpolatedLinkage(ClusterMixin, BaseEstimator):
 
     metric : str, callable or sequence of them, default="euclidean"
         One metric of points or several to mix: a name known to scipy's
-        :func:`~scipy.spatial.distance.pdist` or a function of two rows.
-        ``"precomputed"`` means that `X` holds distances.
+        :func:`~scipy.spatial.distance.pdist`, a function of two rows, or in a
+        sequence a tuple ``(name, metric, columns)`` with one of these and the columns
+        that it sees: a position, a slice, a list of positions or a mask, or names of
+        columns if `X` is a DataFrame. ``"precomputed"`` means that `X` holds
+        distances.
 
     beta : float, array-like of shape (n_metrics,) or None, default=None
-        Weights of the metrics, as `alpha`. Metrics are mixed as they are, without
-        bringing them to a common scale.
+        Weights of the metrics, as `alpha`.
+
+    scale : array-like of shape (n_metrics,), "max" or None, default=None
+        What the distances of each metric are divided by before they are mixed:
+        numbers, or ``"max"`` for the largest distance within `X`. By default metrics
+        are mixed as they are, in their own units.
 
     distance_threshold : float or None, default=None
         Merging stops when the nearest clusters are at this distance or further.
@@ -99,6 +103,7 @@ class InterpolatedLinkage(ClusterMixin, BaseEstimator):
     See Also
     --------
     LearnedLinkage : Finds the best weights of two linkages from labelled instances.
+    LearnedMetricLinkage : Finds the best weights of two metrics.
     sklearn.cluster.AgglomerativeClustering : One linkage and one metric.
 
     Notes
@@ -120,6 +125,13 @@ class InterpolatedLinkage(ClusterMixin, BaseEstimator):
     array([0, 0, 0, 1, 1, 1])
     >>> clusterer.distances_
     array([2. , 2. , 2.6, 2.6, 3.6])
+
+    One metric on each of two blocks of columns, the second with a quarter of the
+    weight:
+
+    >>> metric = [("place", "euclidean", [0]), ("time", "cityblock", [1])]
+    >>> InterpolatedLinkage(metric=metric, beta=0.25).fit_predict(X)
+    array([0, 0, 0, 1, 1, 1])
     """
 
     _parameter_constraints = {
@@ -128,6 +140,7 @@ class InterpolatedLinkage(ClusterMixin, BaseEstimator):
         "alpha": _WEIGHTS,
         "metric": [StrOptions(METRICS | {"precomputed"}), callable, tuple, list],
         "beta": _WEIGHTS,
+        "scale": [StrOptions({"max"}), "array-like", None],
         "distance_threshold": [Interval(Real, 0, None, closed="left"), None],
     }
 
@@ -139,6 +152,7 @@ class InterpolatedLinkage(ClusterMixin, BaseEstimator):
         alpha=None,
         metric="euclidean",
         beta=None,
+        scale=None,
         distance_threshold=None,
     ):
         self.n_clusters = n_clusters
@@ -146,6 +160,7 @@ class InterpolatedLinkage(ClusterMixin, BaseEstimator):
         self.alpha = alpha
         self.metric = metric
         self.beta = beta
+        self.scale = scale
         self.distance_threshold = distance_threshold
 
     @all_or_nothing
@@ -175,22 +190,19 @@ class InterpolatedLinkage(ClusterMixin, BaseEstimator):
                 f"distance_threshold={self.distance_threshold}."
             )
         linkages, metrics = self._check_families()
-        precomputed = metrics == ["precomputed"]
-        points = read_metrics_input(self, X, precomputed)
-        if precomputed:
+        points = read_metrics_input(self, X, metrics[0].precomputed)
+        if metrics[0].precomputed:
             metrics = metrics * len(points)
         else:
-            points = points * len(metrics)
+            points = [points] * len(metrics)
+        metrics = [metric.bind(self) for metric in metrics]
         alpha = weight_vector("alpha", self.alpha, "linkages", len(linkages))
         beta = weight_vector("beta", self.beta, "metrics", len(metrics))
+        scale = _check_scale(self.scale, len(metrics))
         if self.n_clusters is not None:
             check_cluster_count(self.n_clusters, len(points[0]))
-        tree = weighted_tree(
-            [condensed_distances(p, m) for p, m in zip(points, metrics, strict=True)],
-            linkages,
-            alpha,
-            beta,
-        )
+        distances = [m.distances(p) for m, p in zip(metrics, points, strict=True)]
+        tree = weighted_tree(distances, linkages, alpha, beta, scale)
 
         self.n_clusters_ = self.n_clusters
         if self.n_clusters is None:
@@ -205,13 +217,9 @@ class InterpolatedLinkage(ClusterMixin, BaseEstimator):
 
     def _check_families(self):
         linkages = _as_list("linkages", self.linkages, LINKAGES)
-        metrics = _as_list("metric", self.metric, METRICS | {"precomputed"}, callable)
-        if "precomputed" in metrics and len(metrics) > 1:
-            raise ValueError(
-                "metric='precomputed' cannot stand in a sequence: X of shape "
-                "(n_metrics, n_samples, n_samples) holds the distances of all metrics."
-            )
-        if "ward" in linkages and (len(linkages) > 1 or metrics != ["euclidean"]):
+        metrics = read_metrics("metric", self.metric)
+        euclidean = all(metric.euclidean for metric in metrics)
+        if "ward" in linkages and (len(linkages) > 1 or not euclidean):
             raise ValueError(
                 "linkages='ward' has to stand alone and needs metric='euclidean', got "
                 f"linkages={self.linkages!r} and metric={self.metric!r}."
@@ -262,16 +270,26 @@ def weight_vector(name, weights, things, count):
     return [(w, 0.0) for w in weights.tolist()] if count > 1 else [(1.0, 0.0)]
 
 
-def weighted_tree(distances, linkages, alpha, beta):
+def weighted_tree(distances, linkages, alpha, beta, scale=None):
     """Run the algorithm at weights from :func:`weight_vector`; a scipy tree.
 
     Decisions are taken with the weights as they are, which is exact; only heights are
     divided by their sum.
     """
-    tree = mixed_linkage(distances, tuple(linkages), alpha, beta)
+    ward = "ward" in linkages
     total = sum(map(sum, alpha)) * sum(map(sum, beta))
+    if scale is not None:
+        if isinstance(scale, str):
+            scale = usable(largest_distances(np.asarray(distances)))
+        distances, units = in_binary_units(distances)
+        factors = scale_factors(units, scale, squared=ward)
+        total /= factors.max()
+        factors /= factors.max()
+        beta = [(sum(w) * f, 0.0) for w, f in zip(beta, factors.tolist(), strict=True)]
+    tree = mixed_linkage(distances, tuple(linkages), alpha, beta)
     if total != 1:
-        tree[:, 2] /= total
+        # The weights of ward are those of squared distances.
+        tree[:, 2] /= np.sqrt(total) if ward else total
     return tree
 
 
@@ -316,19 +334,29 @@ def flat_clusters(tree, n_clusters):
     return number[component[:n]]
 
 
-def _as_list(name, value, known, other=None):
-    """One entry or a sequence of them as a list of known names.
-
-    A tuple is always a sequence of entries, so that entries may be tuples themselves.
-    """
+def _as_list(name, value, known):
     entries = list(value) if isinstance(value, (tuple, list)) else [value]
     if not entries:
         raise ValueError(f"{name} is empty, at least one is expected.")
     for i, entry in enumerate(entries):
-        is_known = isinstance(entry, str) and entry in known
-        if not (is_known or (other is not None and other(entry))):
+        if not isinstance(entry, str) or entry not in known:
             raise ValueError(
-                f"{name}[{i}] is {entry!r}, expected one of {sorted(known)}"
-                f"{' or a callable' if other else ''}."
+                f"{name}[{i}] is {entry!r}, expected one of {sorted(known)}."
             )
     return entries
+
+
+def _check_scale(scale, count):
+    """Numbers to divide the metrics by, "max" or None."""
+    if scale is None or isinstance(scale, str):
+        return scale
+    scale = np.asarray(scale)
+    if scale.shape != (count,) or scale.dtype.kind not in "iuf":
+        raise ValueError(
+            f"scale must hold one number for each of {count} metrics, found shape "
+            f"{scale.shape} and dtype {scale.dtype}."
+        )
+    scale = scale.astype(np.float64)
+    if not np.isfinite(scale).all() or not (scale > 0).all():
+        raise ValueError(f"scale must be finite and positive, found {scale.tolist()}.")
+    return scale

@@ -2,16 +2,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
-from scipy.spatial.distance import pdist, squareform
-from sklearn.metrics import pairwise_distances
+from scipy.spatial.distance import squareform
 
 from sklearn_linkage_learn import LearnedLinkage
-from sklearn_linkage_learn._instances import (
-    METRICS,
-    condensed_distances,
-    read_instances,
-    read_metrics_input,
-)
+from sklearn_linkage_learn._instances import read_instances, read_metrics_input
 
 
 def make_collection(sizes=(4, 4, 4), n_features=2, seed=0):
@@ -147,7 +141,7 @@ def test_reading_sets_and_checks_features():
     with pytest.raises(ValueError, match=r"X\[1\]: The feature names should match"):
         read_instances(learner, [frames[0], frames[1][["b", "a"]]], reset=False)
 
-    read_instances(learner, [np.zeros((2, 2))], precomputed=True)
+    read_instances(learner, [np.zeros((2, 2))], n_matrices=1)
     assert not hasattr(learner, "n_features_in_")
     assert not hasattr(learner, "feature_names_in_")
 
@@ -155,7 +149,9 @@ def test_reading_sets_and_checks_features():
 X3, Y3 = make_collection()
 NAN = np.array([[0.0, np.nan]])
 LABELLED = {"labelled": True}
-MATRICES = {"precomputed": True}
+MATRICES = {"n_matrices": 1}
+PAIRS = {"n_matrices": 2}
+D2, D3 = 1 - np.eye(2), 1 - np.eye(3)
 
 
 @pytest.mark.parametrize(
@@ -201,15 +197,43 @@ MATRICES = {"precomputed": True}
         (
             np.zeros((2, 2)),
             None,
-            {"groups": [0, 1], "precomputed": True},
+            {"groups": [0, 1], "n_matrices": 1},
             ValueError,
-            "groups cannot be combined with metric='precomputed'",
+            "groups cannot be combined with precomputed distances",
         ),
         ([np.zeros((2, 3))], None, MATRICES, ValueError, r"X\[0\]: .*square"),
         ([-np.eye(2)], None, MATRICES, ValueError, r"X\[0\]: .*negative.*-1.0"),
         ([np.eye(2)], None, MATRICES, ValueError, r"X\[0\]: .*zero diagonal"),
         ([[[0, 1], [2, 0]]], None, MATRICES, ValueError, r"X\[0\]: .*symmetric"),
         ([np.diag([0, np.nan])], None, MATRICES, ValueError, r"X\[0\]: .*NaN"),
+        (D3, None, PAIRS, ValueError, r"of shape \(2, n, n\), found shape \(3, 3\)"),
+        ([D3], None, PAIRS, ValueError, r"2 distance matrices.*, found 1 item"),
+        ([D3] * 3, None, PAIRS, ValueError, r"2 distance matrices.*, found 3 item"),
+        (
+            [[D2, D2], [D2, D3]],
+            None,
+            PAIRS,
+            ValueError,
+            r"X\[1\]: .*of \[2, 3\] points",
+        ),
+        ([D2, D3], None, PAIRS, ValueError, r"of \[2, 3\] points, expected the same"),
+        ([[D2, D2], D3], None, PAIRS, ValueError, r"X\[1\]: .*found shape \(3, 3\)"),
+        ([[D2, D2], [D3] * 3], None, PAIRS, ValueError, r"X\[1\]: .*found 3 item"),
+        ([[D2, D2], 7], None, PAIRS, ValueError, r"X\[1\]: .*found shape \(\)"),
+        (
+            [[D2, D2], [D2, -D2]],
+            None,
+            PAIRS,
+            ValueError,
+            r"X\[1\]: metric 1: .*negative",
+        ),
+        ([[D2, NAN]], None, PAIRS, ValueError, r"X\[0\]: metric 1: .*NaN"),
+        ([[D2, X3[0]]], None, PAIRS, ValueError, r"X\[0\]: metric 1: .*square"),
+        (np.zeros((1, 3, 2, 2)), None, PAIRS, ValueError, r"X\[0\]: .*\(3, 2, 2\)"),
+        (np.zeros((0, 2, 2, 2)), None, PAIRS, ValueError, "X holds no instances"),
+        ([D2, D2], [0, 1, 0], LABELLED | PAIRS, ValueError, "Found 3 label.* 2 point"),
+        ([[D2] * 2], [[0]], LABELLED | PAIRS, ValueError, r"y\[0\]: Found 1 label"),
+        ([D2, D2], None, {"groups": [0, 1]} | PAIRS, ValueError, "groups cannot be"),
     ],
 )
 def test_bad_input_is_refused_by_argument_and_index(X, y, options, error, message):
@@ -220,65 +244,14 @@ def test_bad_input_is_refused_by_argument_and_index(X, y, options, error, messag
 def test_one_and_two_points_are_instances():
     X, y = make_collection(sizes=(1, 2))
     assert_same(read(X, y, labelled=True), X, y)
-    assert condensed_distances(X[0], "euclidean").shape == (0,)
-    assert condensed_distances(X[1], "euclidean").shape == (1,)
-    assert condensed_distances(np.zeros((1, 1)), "precomputed").shape == (0,)
-
-
-BOOLEAN = ("dice", "jaccard", "rogerstanimoto", "russellrao", "sokalsneath", "yule")
-
-
-@pytest.mark.parametrize("metric", sorted(METRICS))
-def test_metrics_agree_with_sklearn_and_duplicates_are_one_place(metric):
-    rng = np.random.default_rng(3)
-    places = rng.uniform(0.1, 1.0, size=(6, 2 if metric == "haversine" else 3))
-    X = np.concatenate([places, places[:3], 3 * places])
-    if metric in BOOLEAN:
-        X = np.where(rng.uniform(size=(15, 7)) < 0.6, 2.0, 0.0)
-        X[6:9] = X[:3]
-    d = squareform(condensed_distances(X, metric))
-    expected = pairwise_distances(X != 0 if metric in BOOLEAN else X, metric=metric)
-    np.testing.assert_allclose(d, expected, rtol=1e-6, atol=1e-7)
-    if metric != "russellrao":  # which is no metric: d(x, x) > 0
-        np.testing.assert_array_equal(d[np.arange(3), np.arange(6, 9)], 0)
-    others = np.setdiff1d(np.arange(15), [0, 1, 2, 6, 7, 8])
-    np.testing.assert_array_equal(d[:3][:, others], d[6:9][:, others])
-
-
-def test_cosine_distance_of_duplicates_is_exactly_zero():
-    rng = np.random.default_rng(0)
-    places = rng.normal(size=(200, 5))
-    X = places.repeat(2, axis=0)
-    pairs = np.arange(0, 400, 2), np.arange(1, 400, 2)
-    assert squareform(pdist(X, "cosine"))[pairs].any()
-    np.testing.assert_array_equal(
-        squareform(condensed_distances(X, "cosine"))[pairs], 0
-    )
-
-
-def test_a_callable_metric_gets_two_rows():
-    X = np.array([[0.0, 1.0], [2.0, 3.0], [5.0, 5.0]])
-    d = condensed_distances(X, lambda u, v: abs(u[0] - v[0]))
-    np.testing.assert_array_equal(d, [2, 5, 3])
-
-
-@pytest.mark.parametrize(
-    ("metric", "message"),
-    [
-        ("cosine", "metric 'cosine' gives nan between points 0 and 2"),
-        (lambda u, v: -float(v[0]), r"gives -2.0 between points 0 and 2"),
-        (lambda u, v: np.inf, "gives inf between points 0 and 1"),
-    ],
-)
-def test_a_metric_must_give_finite_distances(metric, message):
-    with pytest.raises(ValueError, match=message):
-        condensed_distances(np.array([[0.0], [0.0], [2.0]]), metric)
+    [matrix] = read([[[0.0]]], n_matrices=1).points
+    assert matrix.shape == (1, 1)
 
 
 def test_a_precomputed_matrix_may_be_symmetric_up_to_rounding():
     matrix = np.array([[0.0, 0.3], [0.1 + 0.2, 1e-17]])
-    [points] = read([matrix], precomputed=True).points
-    np.testing.assert_array_equal(condensed_distances(points, "precomputed"), [0.3])
+    [points] = read([matrix], n_matrices=1).points
+    np.testing.assert_array_equal(points, matrix)
 
 
 def test_a_single_run_reads_one_or_several_matrices():
@@ -289,8 +262,48 @@ def test_a_single_run_reads_one_or_several_matrices():
     with pytest.raises(ValueError, match="must have shape"):
         read_metrics_input(learner, matrices[None], precomputed=True)
     matrices[1, 0, 0] = 1
-    with pytest.raises(ValueError, match=r"X\[1\]: .*zero diagonal"):
-        read_metrics_input(learner, matrices, precomputed=True)
+    for form in (matrices, list(matrices), matrices.tolist()):
+        with pytest.raises(ValueError, match=r"metric 1: .*zero diagonal"):
+            read_metrics_input(learner, form, precomputed=True)
+    with pytest.raises(ValueError, match=r"of \[2, 3\] points, expected the same"):
+        read_metrics_input(learner, [D2, D3], precomputed=True)
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        list,
+        tuple,
+        np.stack,
+        object_array,
+        lambda X: np.stack(X).tolist(),
+        lambda X: [tuple(x) for x in X],
+        lambda X: [[matrix.tolist() for matrix in x] for x in X],
+        lambda X: object_array([list(x) for x in X]),
+    ],
+)
+def test_forms_of_a_collection_of_two_matrices_each_are_read_alike(form):
+    X = [np.array([squareform(np.arange(1.0, 4) + i), D3]) for i in range(3)]
+    y = [[0, 1, 1]] * 3
+    instances = read(form(X), y, labelled=True, n_matrices=2)
+    assert_same(instances, X, y)
+    assert not instances.single
+    assert instances.sizes == [3, 3, 3]
+
+
+@pytest.mark.parametrize("form", [np.stack, list, tuple, object_array])
+def test_two_matrices_are_one_instance(form):
+    instances = read(form([D3, 2 * D3]), [0, 1, 1], labelled=True, n_matrices=2)
+    assert_same(instances, [np.stack([D3, 2 * D3])])
+    assert instances.single
+    assert instances.sizes == [3]
+
+
+def test_instances_of_two_matrices_may_differ_in_size():
+    instances = read([[D2, D2], np.stack([D3, D3])], n_matrices=2)
+    assert instances.sizes == [2, 3]
+    np.testing.assert_array_equal(instances.weights([1, 2]), [1, 2])
+    assert_same(instances, [np.stack([D2, D2]), np.stack([D3, D3])])
 
 
 def test_weights_are_those_of_instances():
