@@ -1,16 +1,19 @@
 """Learn the best linkage clustering algorithm from labelled instances, exactly."""
 
-from . import losses
+from . import losses, metrics
 from ._interpolated import InterpolatedLinkage
 from ._learned import LearnedLinkage
+from ._learned_metric import LearnedMetricLinkage
 from ._piecewise import PiecewiseConstant, widest_optimal_interval
 from ._version import __version__
 
 __all__ = [
     "InterpolatedLinkage",
     "LearnedLinkage",
+    "LearnedMetricLinkage",
     "PiecewiseConstant",
     "__version__",
     "losses",
+    "metrics",
     "widest_optimal_interval",
 ]

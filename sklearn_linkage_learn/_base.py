@@ -1,16 +1,8 @@
 """What all learners share: from labelled instances to a parameter, and back.
 
 A learner computes each instance's loss at every parameter of a family of algorithms,
-averages these curves and takes the parameter where the mean is least. A family is an
-object with
-
-- `algorithm`, the engine that computes curves,
-- `precomputed`, whether instances are distance matrices,
-- `curve(points, labels, loss, source, memory)`, the loss at every parameter,
-- `tree(points, parameter)`, the cluster tree at one,
-- `clusterer(parameter)`, the algorithm as an estimator of its own.
-
-It can be pickled and compared for equality; as a string it names its parameters.
+averages these curves and takes the parameter where the mean is least. The algorithms
+to choose from are a :class:`Family`.
 """
 
 import sys
@@ -29,6 +21,38 @@ from ._instances import all_or_nothing, blame, read_instances
 from ._interpolated import check_cluster_count, count_below, flat_clusters
 from ._piecewise import PiecewiseConstant, widest_optimal_interval
 from .losses import LOSSES
+
+
+class Family(ABC):
+    """A family of algorithms with one parameter in [0, 1].
+
+    It can be pickled and compared for equality; as a string it names what it is made
+    of. `algorithm` is the engine that computes curves, `n_matrices` the number of
+    distance matrices that an instance is, 0 if it is points.
+    """
+
+    algorithm: str
+    n_matrices: int
+
+    def bind(self, estimator):
+        """Return the family for instances with the features of the estimator."""
+        return self
+
+    @abstractmethod
+    def measure(self, points, labels, loss, source, memory):
+        """Compute what has to be known of an instance: as a rule, its loss curve."""
+
+    def conclude(self, measured):
+        """Return the final family and the loss curves of all measured instances."""
+        return self, measured
+
+    @abstractmethod
+    def tree(self, points, parameter):
+        """Return the cluster tree of a final family's algorithm."""
+
+    @abstractmethod
+    def clusterer(self, parameter):
+        """Return that algorithm as an estimator of its own."""
 
 
 class InstanceLearner(BaseEstimator, ABC):
@@ -69,7 +93,8 @@ class InstanceLearner(BaseEstimator, ABC):
         X : sequence of array-likes of shape (n_points, n_features), or array-like
             The instances: a sequence of 2-D arrays of any lengths, or a 3-D array. A
             single 2-D array is one instance, or a stacked collection if `groups` are
-            given. With ``metric="precomputed"`` an instance is a square matrix.
+            given. Precomputed distances of an instance are a square matrix, or two
+            of them, of shape (2, n_points, n_points), to learn a metric.
 
         y : sequence of array-likes of shape (n_points,), or array-like
             The right clustering of each instance, as labels of any kind; 1-D if `X`
@@ -83,7 +108,7 @@ class InstanceLearner(BaseEstimator, ABC):
         self : estimator
             The fitted learner. If anything fails, it is left as it was.
         """
-        return self._learn(X, y, groups, known_curves=[], known_counts=[])
+        return self._learn(X, y, groups, measured=[], label_counts=[])
 
     def partial_fit(self, X, y=None, groups=None):
         """Learn from further instances, and from all earlier ones.
@@ -104,12 +129,12 @@ class InstanceLearner(BaseEstimator, ABC):
         if not hasattr(self, "instance_curves_"):
             return self.fit(X, y, groups)
         return self._learn(
-            X, y, groups, self.instance_curves_, self._label_counts, reset=False
+            X, y, groups, self._measured, self._label_counts, reset=False
         )
 
     @all_or_nothing
     @_fit_context(prefer_skip_nested_validation=True)
-    def _learn(self, X, y, groups, known_curves, known_counts, reset=True):
+    def _learn(self, X, y, groups, measured, label_counts, reset=True):
         if self.n_clusters is not None and self.distance_threshold is not None:
             raise ValueError(
                 "At most one of n_clusters and distance_threshold can be set, got "
@@ -119,6 +144,8 @@ class InstanceLearner(BaseEstimator, ABC):
         family = self._make_family()
         memory = check_memory(self.memory)
         source = _source_of(self.loss, must_pickle=self.memory is not None)
+        if not reset:
+            family = family.bind(self)
         if not reset and (family, self.loss) != (self._family, self._fitted_loss):
             raise ValueError(
                 "partial_fit cannot add to curves of another family or loss. They "
@@ -131,11 +158,12 @@ class InstanceLearner(BaseEstimator, ABC):
             y,
             groups=groups,
             labelled=True,
-            precomputed=family.precomputed,
+            n_matrices=family.n_matrices,
             reset=reset,
         )
-        curves = self._map(
-            _curve_of,
+        family = family.bind(self)
+        self._measured = measured + self._map(
+            _measure,
             instances,
             family,
             self.loss,
@@ -143,12 +171,12 @@ class InstanceLearner(BaseEstimator, ABC):
             memory,
             show=self.verbose > 0,
         )
-
-        self.instance_curves_ = known_curves + curves
-        self._label_counts = known_counts + [
+        self._label_counts = label_counts + [
             len(np.unique(labels)) for labels in instances.labels
         ]
-        self._family, self._fitted_loss = family, self.loss
+        self._family, curves = family.conclude(self._measured)
+        self._fitted_loss = self.loss
+        self.instance_curves_ = list(curves)
         self.algorithm_ = family.algorithm
         self._minimise_mean_loss()
         return self
@@ -275,10 +303,8 @@ class InstanceLearner(BaseEstimator, ABC):
         return getattr(self, f"{self._parameter}_")
 
     def _read_new(self, X, y=None, **options):
-        precomputed = self._family.precomputed
-        return read_instances(
-            self, X, y, precomputed=precomputed, reset=False, **options
-        )
+        n_matrices = self._family.n_matrices
+        return read_instances(self, X, y, n_matrices=n_matrices, reset=False, **options)
 
     def _cluster_counts(self, instances, n_clusters):
         """The number of clusters of each instance; None if a threshold decides."""
@@ -302,11 +328,11 @@ class InstanceLearner(BaseEstimator, ABC):
                 "n_clusters must be an integer or hold one integer for each of the "
                 f"{len(instances)} instances, got {n_clusters!r}."
             )
-        for name, points, count in zip(
-            instances.names, instances.points, counts.tolist(), strict=True
+        for name, size, count in zip(
+            instances.names, instances.sizes, counts.tolist(), strict=True
         ):
             with blame(name):
-                check_cluster_count(count, len(points))
+                check_cluster_count(count, size)
         return counts.tolist()
 
     def _map(self, function, instances, *args, show=False):
@@ -329,11 +355,11 @@ def _blaming(name, function, *args):
         return function(*args)
 
 
-def _curve_of(points, labels, family, loss, source, memory):
+def _measure(points, labels, family, loss, source, memory):
     if not callable(loss):
         # Equal clusterings give equal keys in `memory`, whatever the labels are.
         _, labels = np.unique(labels, return_inverse=True)
-    return family.curve(points, labels, loss, source, memory)
+    return family.measure(points, labels, loss, source, memory)
 
 
 def _tree_of(points, labels, family, parameter):

@@ -1,12 +1,12 @@
-"""The learners, each with its family of algorithms."""
+"""The learner of a mix of two linkages, and its family of algorithms."""
 
 from dataclasses import dataclass, field
 
 from sklearn.utils._param_validation import StrOptions
 
-from ._base import InstanceLearner
+from ._base import Family, InstanceLearner
+from ._distances import METRICS, condensed_distances
 from ._families import MIXABLE, choose_algorithm, merge_curve
-from ._instances import METRICS, condensed_distances
 from ._interpolated import InterpolatedLinkage, weight_vector, weighted_tree
 from ._version import __version__
 from .losses import make_loss
@@ -113,6 +113,7 @@ class LearnedLinkage(InstanceLearner):
 
     See Also
     --------
+    LearnedMetricLinkage : Learns the mix of two metrics.
     InterpolatedLinkage : The algorithm at one alpha.
 
     References
@@ -182,7 +183,7 @@ class LearnedLinkage(InstanceLearner):
 
 
 @dataclass(frozen=True)
-class _MergeFamily:
+class _MergeFamily(Family):
     """Two merge functions on one metric, mixed by alpha."""
 
     linkages: tuple
@@ -194,10 +195,10 @@ class _MergeFamily:
         return f"linkages={self.linkages!r}, metric={self.metric!r}"
 
     @property
-    def precomputed(self):
-        return isinstance(self.metric, str) and self.metric == "precomputed"
+    def n_matrices(self):
+        return int(isinstance(self.metric, str) and self.metric == "precomputed")
 
-    def curve(self, points, labels, loss, source, memory):
+    def measure(self, points, labels, loss, source, memory):
         distances = condensed_distances(points, self.metric)
         cached = memory.cache(_merge_curve)
         return cached(

@@ -1,33 +1,19 @@
-import copy
-import pickle
-import sys
-
-import joblib
 import numpy as np
-import pandas as pd
 import pytest
-from scipy.cluster.hierarchy import is_valid_linkage
+from learners import X, Y, assert_failures_change_nothing, learned, midpoints
 from scipy.optimize import linear_sum_assignment
 from scipy.spatial.distance import pdist, squareform
-from sklearn import config_context
-from sklearn.base import clone
-from sklearn.datasets import make_moons
-from sklearn.exceptions import NotFittedError
 from sklearn.metrics import adjusted_rand_score
 from sklearn.metrics.cluster import contingency_matrix
-from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_score
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
 from sklearn_linkage_learn import (
     InterpolatedLinkage,
     LearnedLinkage,
     PiecewiseConstant,
     _learned,
-    widest_optimal_interval,
 )
 from sklearn_linkage_learn.datasets import make_rings_and_disks
-from sklearn_linkage_learn.losses import cut_loss, hamming_loss
+from sklearn_linkage_learn.losses import hamming_loss
 
 PAIRS = [
     (first, second)
@@ -35,23 +21,6 @@ PAIRS = [
     for second in ("single", "complete", "average")
     if first != second
 ]
-
-
-def make_instances(n_instances=5, n=16, seed=0):
-    """Noisy moons: neither linkage is right for all of them."""
-    made = [
-        make_moons(n + i, noise=0.15, random_state=100 * seed + i)
-        for i in range(n_instances)
-    ]
-    return [X for X, _ in made], [y for _, y in made]
-
-
-X, Y = make_instances()
-
-
-@pytest.fixture(scope="module")
-def fitted():
-    return LearnedLinkage().fit(X, Y)
 
 
 @pytest.fixture
@@ -68,31 +37,6 @@ def engine_calls(monkeypatch):
     return calls
 
 
-def learned(learner):
-    """All that a learner has learned."""
-    return {
-        name: getattr(learner, name)
-        for name in (
-            "alpha_",
-            "alpha_interval_",
-            "loss_",
-            "loss_curve_",
-            "instance_curves_",
-            "n_clusters_",
-            "n_instances_",
-            "algorithm_",
-        )
-    }
-
-
-def midpoints(curve):
-    return (curve.breakpoints[1:] + curve.breakpoints[:-1]) / 2
-
-
-def named_cut_loss(Z, labels):
-    return cut_loss(Z, labels)
-
-
 @pytest.mark.parametrize("linkages", PAIRS)
 def test_curves_hold_the_loss_of_a_run_at_every_midpoint(linkages):
     learner = LearnedLinkage(linkages).fit(X[:3], Y[:3])
@@ -101,19 +45,6 @@ def test_curves_hold_the_loss_of_a_run_at_every_midpoint(linkages):
             run = InterpolatedLinkage(linkages=linkages, alpha=alpha).fit(points)
             loss = hamming_loss(run.linkage_matrix_, labels)
             assert curve(alpha) == pytest.approx(loss, abs=1e-15)
-
-
-def test_mean_curve_is_the_mean_of_the_instances(fitted):
-    assert fitted.loss_curve_ == PiecewiseConstant.mean(fitted.instance_curves_)
-    assert fitted.n_instances_ == len(fitted.instance_curves_) == len(X)
-
-
-def test_parameter_is_the_middle_of_the_widest_optimal_interval(fitted):
-    start, stop = fitted.alpha_interval_
-    assert (start, stop) == widest_optimal_interval(fitted.loss_curve_)
-    assert fitted.alpha_ == (start + stop) / 2
-    assert fitted.loss_ == fitted.loss_curve_.min()
-    assert fitted.loss_curve_(fitted.alpha_) == pytest.approx(fitted.loss_, abs=1e-15)
 
 
 @pytest.mark.parametrize(
@@ -136,12 +67,6 @@ def test_kinetic_engine_is_refused_for_a_pair_that_is_not_reducible(engine_calls
     assert engine_calls == []
 
 
-@pytest.mark.parametrize("loss", ["majority", "cut", "ari", "dendrogram_purity"])
-def test_named_losses_can_be_learned_and_scored(loss):
-    learner = LearnedLinkage(loss=loss).fit(X[:2], Y[:2])
-    assert learner.score(X[:2], Y[:2]) == pytest.approx(1 - learner.loss_, abs=1e-12)
-
-
 @pytest.mark.parametrize("linkages", [("single", "complete"), ("single", "average")])
 def test_cut_and_ari_judge_the_clusters_that_predict_returns(linkages):
     points, labels = X[1], np.arange(len(X[1])) % 3
@@ -155,60 +80,8 @@ def test_cut_and_ari_judge_the_clusters_that_predict_returns(linkages):
     assert learner.score(points, labels) == pytest.approx(expected)
 
 
-def test_a_callable_loss_gives_the_curve_of_the_same_named_loss():
-    named = LearnedLinkage(loss="cut").fit(X[:2], Y[:2])
-    called = LearnedLinkage(loss=named_cut_loss).fit(X[:2], Y[:2])
-    for ours, theirs in zip(
-        called.instance_curves_, named.instance_curves_, strict=True
-    ):
-        at = np.linspace(0, 1, 1001)
-        np.testing.assert_allclose(ours(at), theirs(at), atol=1e-12)
-    assert called.score(X, Y) == pytest.approx(
-        named.set_params(loss="ari").score(X, Y), abs=1e-12
-    )
-
-
-def test_a_callable_loss_gets_the_labels_as_they_are():
-    seen = set()
-
-    def loss(Z, labels):
-        seen.update(labels)
-        return 0.0
-
-    LearnedLinkage(loss=loss).fit(X[0], np.array(["no", "yes"])[Y[0]])
-    assert seen == {"no", "yes"}
-
-
-def test_names_of_labels_do_not_matter(fitted):
-    words = [np.array(["spam", "ham"])[y] for y in Y]
-    assert learned(LearnedLinkage().fit(X, words)) == learned(fitted)
-
-
-def object_array(items):
-    out = np.empty(len(items), dtype=object)
-    out[:] = items
-    return out
-
-
-def test_all_forms_of_a_collection_are_learned_alike():
-    points, labels = [x[:16] for x in X], [y[:16] for y in Y]
-    expected = LearnedLinkage().fit(points, labels)
-    groups = np.repeat(list("cabed"), 16)
-    table, flat = np.concatenate(points), np.concatenate(labels)
-    for args in [
-        (tuple(points), labels),
-        (np.stack(points), np.stack(labels)),
-        (object_array(points), object_array(labels)),
-        (np.stack(points).tolist(), np.stack(labels).tolist()),
-        (table, flat, groups),
-        (pd.DataFrame(table, columns=["x", "y"]), pd.Series(flat), groups),
-    ]:
-        learner = LearnedLinkage().fit(*args)
-        assert learned(learner) == learned(expected)
-        assert learner.n_features_in_ == 2
-
-
-def test_precomputed_distances_are_learned_like_points(fitted):
+def test_precomputed_distances_are_learned_like_points():
+    fitted = LearnedLinkage().fit(X, Y)
     matrices = [squareform(pdist(x)) for x in X]
     learner = LearnedLinkage(metric="precomputed").fit(matrices, Y)
     assert learned(learner) == learned(fitted)
@@ -224,135 +97,6 @@ def test_metric_may_be_a_callable():
     np.testing.assert_array_equal(called.predict(X[0]), named.predict(X[0]))
 
 
-def test_predict_is_the_learned_clusterer_on_each_instance(fitted):
-    new, _ = make_instances(seed=7)
-    predicted = fitted.predict(new)
-    assert isinstance(predicted, list)
-    for labels, points in zip(predicted, new, strict=True):
-        expected = clone(fitted.clusterer_).fit_predict(points)
-        np.testing.assert_array_equal(labels, expected)
-    np.testing.assert_array_equal(fitted.predict(new[0]), predicted[0])
-    np.testing.assert_array_equal(fitted.predict(new[0].tolist()), predicted[0])
-
-
-def test_predict_aligns_labels_of_a_stacked_collection_with_its_rows(fitted):
-    new, _ = make_instances(seed=8)
-    groups = np.repeat(np.arange(len(new)), list(map(len, new)))
-    order = np.argsort(np.arange(len(groups)) % 7, kind="stable")
-    table = np.concatenate(new)[order]
-    labels = fitted.predict(table, groups=groups[order])
-    assert labels.shape == (len(table),)
-    for group in range(len(new)):
-        inside = groups[order] == group
-        expected = fitted.predict(table[inside])
-        np.testing.assert_array_equal(labels[inside], expected)
-
-
-def n_found(labels):
-    return [len(np.unique(found)) for found in labels]
-
-
-def test_number_of_clusters_is_told_taken_from_training_or_asked_for(fitted):
-    assert n_found(fitted.predict(X)) == [2] * 5
-    assert n_found(fitted.predict(X, n_clusters=4)) == [4] * 5
-    assert n_found(fitted.predict(X, n_clusters=[1, 2, 3, 4, 5])) == [1, 2, 3, 4, 5]
-    assert n_found([fitted.predict(X[0], n_clusters=3)]) == [3]
-    three = LearnedLinkage(n_clusters=3).fit(X[:1], Y[:1])
-    assert n_found(three.predict(X)) == [3] * 5
-    assert three.n_clusters_ == three.clusterer_.n_clusters == 3
-
-    uneven = LearnedLinkage().fit(X[:2], [Y[0], np.arange(len(Y[1])) % 3])
-    assert uneven.n_clusters_ is None
-    with pytest.raises(ValueError, match=r"from 2 to 3 classes.*[Pp]ass n_clusters"):
-        uneven.predict(X)
-    assert n_found(uneven.predict(X, n_clusters=2)) == [2] * 5
-    with pytest.raises(ValueError, match="Exactly one of n_clusters"):
-        clone(uneven.clusterer_).fit(X[0])
-
-
-@pytest.mark.parametrize(
-    ("n_clusters", "message"),
-    [
-        (17, r"X\[0\]: n_clusters=17 is more than .* n_samples=16"),
-        ([2, 2], "one integer for each of the 5 instances"),
-        (2.0, "must be an integer"),
-        (0, "n_clusters"),
-        ([2, 2, 2, 2, -1], r"X\[4\]: .*n_clusters"),
-    ],
-)
-def test_impossible_numbers_of_clusters_are_refused(fitted, n_clusters, message):
-    with pytest.raises(ValueError, match=message):
-        fitted.predict(X, n_clusters=n_clusters)
-
-
-def test_distance_threshold_decides_where_merging_stops():
-    learner = LearnedLinkage(distance_threshold=0.5).fit(X, Y)
-    for labels, points in zip(learner.predict(X), X, strict=True):
-        heights = learner.linkage_matrix(points)[:, 2]
-        assert len(np.unique(labels)) == 1 + np.count_nonzero(heights >= 0.5)
-        np.testing.assert_array_equal(labels, learner.clusterer_.fit_predict(points))
-    assert n_found(learner.predict(X, n_clusters=2)) == [2] * 5
-
-
-def test_fit_predict_without_labels_never_learns(fitted, engine_calls):
-    before = vars(fitted).copy()
-    new, _ = make_instances(seed=9)
-    for labels, expected in zip(
-        fitted.fit_predict(new), fitted.predict(new), strict=True
-    ):
-        np.testing.assert_array_equal(labels, expected)
-    assert engine_calls == []
-    assert vars(fitted) == before
-
-
-def test_fit_predict_with_labels_learns_first(fitted):
-    learner = LearnedLinkage()
-    labels = learner.fit_predict(X, Y)
-    assert learned(learner) == learned(fitted)
-    for ours, expected in zip(labels, fitted.predict(X), strict=True):
-        np.testing.assert_array_equal(ours, expected)
-
-
-@pytest.mark.parametrize(
-    "method", ["predict", "fit_predict", "score", "linkage_matrix"]
-)
-def test_an_unfitted_learner_says_so(method):
-    with pytest.raises(NotFittedError):
-        getattr(LearnedLinkage(), method)(X)
-
-
-@pytest.mark.parametrize("sizes", [(1, 1, 1, 1, 1), (2, 3), (4, 1), (5,)])
-def test_partial_fit_equals_one_fit_on_all(fitted, sizes, engine_calls):
-    learner, start = LearnedLinkage(), 0
-    for size in sizes:
-        part = slice(start, start + size)
-        assert learner.partial_fit(X[part], Y[part]) is learner
-        start += size
-    assert learned(learner) == learned(fitted)
-    assert learner.clusterer_.get_params() == fitted.clusterer_.get_params()
-    assert len(engine_calls) == len(X)
-
-
-def test_partial_fit_takes_single_instances_and_stacked_ones(fitted):
-    learner = LearnedLinkage().partial_fit(X[0], Y[0])
-    rest = slice(1, None)
-    groups = np.repeat(np.arange(4), list(map(len, X[rest])))
-    learner.partial_fit(np.concatenate(X[rest]), np.concatenate(Y[rest]), groups)
-    assert learned(learner) == learned(fitted)
-
-
-def test_partial_fit_does_not_change_lists_handed_out_before():
-    learner = LearnedLinkage().fit(X[:1], Y[:1])
-    curves = learner.instance_curves_
-    learner.partial_fit(X[1], Y[1])
-    assert len(curves) == 1
-
-
-def test_fit_forgets_earlier_instances(fitted):
-    learner = LearnedLinkage().fit(X[:1], Y[:1]).fit(X, Y)
-    assert learned(learner) == learned(fitted)
-
-
 @pytest.mark.parametrize(
     "params", [{"linkages": ("average", "complete")}, {"loss": "ari"}]
 )
@@ -365,161 +109,6 @@ def test_partial_fit_refuses_to_mix_families_and_losses(params):
     learner.fit(X[1], Y[1]).partial_fit(X[2], Y[2])
 
 
-def raise_in(position, error):
-    """A loss that fails on the instance with as many points as that one."""
-
-    def loss(Z, labels):
-        if len(labels) == len(Y[position]):
-            raise error
-        return 0.5
-
-    return loss
-
-
-BAD_DATA = [
-    ({}, (X, Y[:-1]), ValueError, "labels of 4 instances, but X holds 5"),
-    ({}, (X, [*Y[:-1], Y[-1][1:]]), ValueError, r"y\[4\]"),
-    ({}, (X, None), ValueError, "requires y to be passed"),
-    ({}, ([*X[:-1], X[-1] * np.nan], Y), ValueError, r"X\[4\]: .*NaN"),
-    ({}, ([*X[:-1], X[-1][:, :1]], Y), ValueError, r"X\[4\]: X has 1 features"),
-    ({}, (X, Y, np.arange(5)), ValueError, "groups"),
-    ({"metric": "precomputed"}, (X, Y), ValueError, r"X\[0\]: .*square"),
-    ({"metric": "cosine"}, ([X[0], np.eye(3)[:, :2]], [Y[0], [0, 1, 1]]), ValueError,
-     r"X\[1\]: metric 'cosine' gives nan"),
-    ({"linkages": ("single",)}, (X, Y), ValueError, "linkages must be two different"),
-    ({"linkages": ("single", "single")}, (X, Y), ValueError, "linkages must be two"),
-    ({"linkages": ("single", "ward")}, (X, Y), ValueError, "linkages must be two"),
-    ({"linkages": "single"}, (X, Y), ValueError, "The 'linkages' parameter"),
-    ({"metric": "euklid"}, (X, Y), ValueError, "The 'metric' parameter"),
-    ({"loss": "hinge"}, (X, Y), ValueError, "The 'loss' parameter"),
-    ({"algorithm": "fast"}, (X, Y), ValueError, "The 'algorithm' parameter"),
-    ({"n_clusters": 2, "distance_threshold": 1}, (X, Y), ValueError, "At most one of"),
-    ({"loss": raise_in(3, OSError("disk"))}, (X, Y), OSError, "disk"),
-    ({"loss": raise_in(3, ValueError("bad"))}, (X, Y), ValueError, r"X\[3\]: bad"),
-    ({"loss": raise_in(3, KeyboardInterrupt("^C"))}, (X, Y), KeyboardInterrupt, "C"),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("n_jobs", [1, 2])
-@pytest.mark.parametrize(("params", "args", "error", "message"), BAD_DATA)
-def test_a_failed_fit_leaves_the_learner_as_it_was(
-    params, args, error, message, n_jobs
-):
-    unfitted = LearnedLinkage(**params, n_jobs=n_jobs)
-    before = vars(unfitted).copy()
-    for method in (unfitted.fit, unfitted.partial_fit, unfitted.fit_predict):
-        if method == unfitted.fit_predict and args[1] is None:
-            continue
-        with pytest.raises(error, match=message):
-            method(*args[:2], **dict(zip(["groups"], args[2:], strict=False)))
-    assert vars(unfitted) == before
-
-    learner = LearnedLinkage(n_jobs=n_jobs).fit(X[:2], Y[:2]).set_params(**params)
-    before = vars(learner).copy()
-    state = copy.deepcopy(learned(learner))
-    for method in (learner.fit, learner.partial_fit):
-        # Another family is refused before its instances are looked at.
-        allowed = "another family" if params and method == learner.partial_fit else ""
-        wanted = (ValueError, error) if allowed else error
-        with pytest.raises(
-            wanted, match=f"{message}|{allowed}" if allowed else message
-        ):
-            method(*args)
-    assert vars(learner) == before
-    assert learned(learner) == state
-
-
-def test_bad_data_is_found_before_an_engine_runs(engine_calls):
-    for params, args, error, _ in BAD_DATA:
-        if params.keys() <= {"metric"} and params.get("metric") != "cosine":
-            with pytest.raises(error):
-                LearnedLinkage(**params).fit(*args)
-    assert engine_calls == []
-
-
-def test_partial_fit_and_predict_refuse_other_features(fitted):
-    wide = np.zeros((4, 3))
-    learner = copy.deepcopy(fitted)
-    before = vars(learner).copy()
-    with pytest.raises(ValueError, match="X has 3 features"):
-        learner.partial_fit(wide, [0, 1, 0, 1])
-    with pytest.raises(ValueError, match=r"X\[0\]: X has 3 features"):
-        learner.predict([wide])
-    assert vars(learner) == before
-
-
-def test_score_is_one_minus_the_mean_loss(fitted):
-    new, labels = make_instances(seed=11)
-    losses = np.array(
-        [
-            hamming_loss(fitted.linkage_matrix(points), target)
-            for points, target in zip(new, labels, strict=True)
-        ]
-    )
-    assert fitted.score(new, labels) == pytest.approx(1 - losses.mean())
-    assert fitted.score(new[0], labels[0]) == pytest.approx(1 - losses[0])
-    assert fitted.score(X, Y) == pytest.approx(1 - fitted.loss_)
-    weights = np.arange(5)
-    expected = 1 - np.average(losses, weights=weights)
-    assert fitted.score(new, labels, weights) == pytest.approx(expected)
-
-    sizes = list(map(len, new))
-    stacked = np.concatenate(new), np.concatenate(labels)
-    groups, rows = np.repeat(np.arange(5), sizes), np.repeat(weights, sizes)
-    score = fitted.score(*stacked, sample_weight=rows, groups=groups)
-    assert score == pytest.approx(expected)
-    with pytest.raises(ValueError, match="constant within"):
-        fitted.score(*stacked, sample_weight=np.arange(len(rows)), groups=groups)
-
-
-def test_score_takes_the_number_of_clusters_from_the_labels(fitted):
-    assert fitted.score(X[0], np.arange(len(X[0]))) == 1
-    assert fitted.score(X[0], np.zeros(len(X[0]))) == 1
-
-
-def test_linkage_matrix_is_a_tree_of_scipy(fitted):
-    Z = fitted.linkage_matrix(X[0])
-    assert is_valid_linkage(Z)
-    np.testing.assert_array_equal(Z, fitted.clusterer_.fit(X[0]).linkage_matrix_)
-    np.testing.assert_array_equal(fitted.linkage_matrix(X)[0], Z)
-    assert fitted.linkage_matrix(X[0][:1]).shape == (0, 4)
-
-
-def test_learned_clusterer_is_the_last_step_of_a_pipeline(fitted):
-    pipeline = make_pipeline(StandardScaler(), clone(fitted.clusterer_))
-    expected = fitted.predict(StandardScaler().fit_transform(X[0]))
-    np.testing.assert_array_equal(pipeline.fit_predict(X[0]), expected)
-    assert fitted.clusterer_.alpha == fitted.alpha_
-
-
-@pytest.mark.parametrize("linkages", [("single", "complete"), ("single", "average")])
-def test_results_do_not_depend_on_n_jobs(linkages):
-    one = LearnedLinkage(linkages, n_jobs=1).fit(X, Y)
-    two = LearnedLinkage(linkages, n_jobs=2).fit(X, Y)
-    assert learned(one) == learned(two)
-    for a, b in zip(one.predict(X), two.predict(X), strict=True):
-        np.testing.assert_array_equal(a, b)
-    with joblib.parallel_config(backend="threading", n_jobs=2):
-        assert learned(LearnedLinkage(linkages).fit(X, Y)) == learned(one)
-
-
-def test_memory_spares_curves_that_are_known(tmp_path, engine_calls, fitted):
-    LearnedLinkage(memory=str(tmp_path)).fit(X[:3], Y[:3])
-    assert len(engine_calls) == 3
-    words = [np.array(["a", "b"])[y] for y in Y]
-    learner = LearnedLinkage(memory=joblib.Memory(str(tmp_path), verbose=0)).fit(
-        X, words
-    )
-    assert len(engine_calls) == 5
-    assert learned(learner) == learned(fitted)
-    LearnedLinkage(memory=str(tmp_path), n_jobs=2).fit(X, Y)
-    assert len(engine_calls) == 5
-    LearnedLinkage(memory=str(tmp_path), loss="cut").fit(X[:1], Y[:1])
-    LearnedLinkage(("complete", "single"), memory=str(tmp_path)).fit(X[:1], Y[:1])
-    LearnedLinkage(memory=str(tmp_path), metric="l1").fit(X[:1], Y[:1])
-    assert len(engine_calls) == 8
-
-
 def test_memory_keeps_curves_of_a_fit_that_failed(tmp_path, engine_calls):
     with pytest.raises(ValueError, match=r"X\[3\]: metric 'cosine' gives nan"):
         LearnedLinkage(memory=str(tmp_path), metric="cosine").fit(
@@ -527,58 +116,6 @@ def test_memory_keeps_curves_of_a_fit_that_failed(tmp_path, engine_calls):
         )
     LearnedLinkage(memory=str(tmp_path), metric="cosine").fit(X, Y)
     assert sorted(engine_calls) == [len(pdist(x)) for x in X]
-
-
-def test_memory_tells_losses_of_one_name_apart(tmp_path, monkeypatch):
-    module = sys.modules[__name__]
-    values = []
-    for source in ("return 0.25", "return 0.75"):
-        path = tmp_path / f"loss_{len(values)}.py"
-        path.write_text(f"def named_loss(Z, labels):\n    {source}\n")
-        space = {"__name__": __name__}
-        exec(compile(path.read_text(), str(path), "exec"), space)
-        monkeypatch.setattr(module, "named_loss", space["named_loss"], raising=False)
-        learner = LearnedLinkage(loss=module.named_loss, memory=str(tmp_path / "cache"))
-        values.append(learner.fit(X[0], Y[0]).loss_)
-    assert values == [0.25, 0.75]
-
-
-def test_memory_refuses_a_loss_without_a_name(tmp_path, engine_calls):
-    with pytest.raises(ValueError, match="cannot be used with memory"):
-        LearnedLinkage(loss=lambda Z, y: 0.0, memory=str(tmp_path)).fit(X, Y)
-    assert engine_calls == []
-
-
-def test_nothing_is_printed_unless_asked_for(capfd):
-    LearnedLinkage().fit(X, Y).predict(X)
-    assert capfd.readouterr() == ("", "")
-    LearnedLinkage(verbose=1).fit(X, Y)
-    out, err = capfd.readouterr()
-    assert out == ""
-    assert "5/5" in err
-
-
-def test_progress_is_shown_without_tqdm(capfd, monkeypatch):
-    monkeypatch.setitem(sys.modules, "tqdm", None)
-    LearnedLinkage(verbose=1).fit(X, Y)
-    out, err = capfd.readouterr()
-    assert out == ""
-    assert err.splitlines()[-1] == "LearnedLinkage: 5 of 5 instances"
-
-
-def test_a_fitted_learner_can_be_pickled_and_its_parameters_cloned(fitted):
-    loaded = pickle.loads(pickle.dumps(fitted))
-    assert learned(loaded) == learned(fitted)
-    np.testing.assert_array_equal(loaded.predict(X[0]), fitted.predict(X[0]))
-    more = make_instances(n_instances=1, seed=3)
-    assert learned(loaded.partial_fit(*more)) == learned(
-        LearnedLinkage().fit(X + more[0], Y + more[1])
-    )
-    fresh = clone(fitted)
-    assert not hasattr(fresh, "alpha_")
-    assert fresh.get_params() == fitted.get_params()
-    fresh.set_params(linkages=("average", "complete"), loss="ari").fit(X[:1], Y[:1])
-    assert fresh.clusterer_.linkages == ("average", "complete")
 
 
 @pytest.mark.parametrize("linkages", PAIRS)
@@ -602,32 +139,44 @@ def test_smallest_instances_are_learned(linkages, points, labels, loss):
     assert learner.predict(points).shape == (len(points),)
 
 
-def test_lists_of_instances_can_be_split_by_model_selection():
-    points, labels = make_instances(n_instances=6)
-    search = GridSearchCV(
-        LearnedLinkage(), {"metric": ["euclidean", "cityblock"]}, cv=3
-    )
-    search.fit(object_array(points), object_array(labels))
-    assert search.best_estimator_.n_instances_ == 6
-    assert search.cv_results_["mean_test_score"].min() > 0.5
-
-
-def test_stacked_instances_can_be_split_with_metadata_routing():
-    points, labels = make_instances(n_instances=6)
-    groups = np.repeat(np.arange(6), list(map(len, points)))
-    table, flat = np.concatenate(points), np.concatenate(labels)
-    with config_context(enable_metadata_routing=True):
-        learner = LearnedLinkage()
-        learner.set_fit_request(groups=True).set_score_request(groups=True)
-        pipeline = make_pipeline(StandardScaler(), learner)
-        scores = cross_val_score(
-            pipeline, table, flat, cv=GroupKFold(3), params={"groups": groups}
-        )
-    assert scores.shape == (3,)
-    assert scores.min() > 0.5
-
-
 def test_rings_and_disks_are_learned_near_the_optimum_of_the_paper():
     learner = LearnedLinkage().fit(*make_rings_and_disks(50, random_state=0))
     assert 0.1 < learner.alpha_ < 0.2
     assert learner.loss_ < learner.loss_curve_([0, 1]).min() - 0.15
+
+
+BAD_DATA = [
+    ({"metric": "precomputed"}, (X, Y), r"X\[0\]: .*square"),
+    ({"metric": "cosine"}, ([X[0], np.eye(3)[:, :2]], [Y[0], [0, 1, 1]]),
+     r"X\[1\]: metric 'cosine' gives nan"),
+    ({"linkages": ("single",)}, (X, Y), "linkages must be two different"),
+    ({"linkages": ("single", "single")}, (X, Y), "linkages must be two"),
+    ({"linkages": ("single", "ward")}, (X, Y), "linkages must be two"),
+    ({"linkages": "single"}, (X, Y), "The 'linkages' parameter"),
+    ({"metric": "euklid"}, (X, Y), "The 'metric' parameter"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("params", "args", "message"), BAD_DATA)
+def test_bad_families_are_refused_and_change_nothing(params, args, message):
+    assert_failures_change_nothing(LearnedLinkage, params, args, ValueError, message)
+
+
+@pytest.mark.parametrize(
+    ("linkages", "metric", "calls"),
+    [(("single", "complete"), "l1", 1), (("complete", "single"), "l2", 1),
+     (("single", "complete"), "l2", 0)],
+)  # fmt: skip
+def test_memory_tells_families_apart(tmp_path, engine_calls, linkages, metric, calls):
+    LearnedLinkage(memory=str(tmp_path)).fit(X[:1], Y[:1])
+    engine_calls.clear()
+    other = LearnedLinkage(linkages, metric=metric, memory=str(tmp_path))
+    other.fit(X[:1], Y[:1])
+    assert len(engine_calls) == calls
+
+
+def test_learned_clusterer_has_the_learned_parameters():
+    learner = LearnedLinkage(("average", "complete"), metric="l1").fit(X[:1], Y[:1])
+    clusterer = learner.clusterer_
+    assert clusterer.linkages == ("average", "complete")
+    assert (clusterer.alpha, clusterer.metric) == (learner.alpha_, "l1")
