@@ -36,7 +36,8 @@ def scale_factors(units, scales, squared):
     """The factors f_j, squared for merge functions of squared distances."""
     mantissas, exponents = np.frexp(scales)
     # Beyond this range one of the metrics has no say whatever the exponent is.
-    exponents = np.clip(np.subtract(units, exponents), -500, 500)
+    limit = 500 if squared else 1000
+    exponents = np.clip(np.subtract(units, exponents), -limit, limit)
     factors = np.ldexp(1 / mantissas, exponents)
     return factors**2 if squared else factors
 

@@ -123,7 +123,7 @@ class LossCurveDisplay:
             instance_curves=estimator.instance_curves_,
             optimum=getattr(estimator, f"{parameter}_"),
             interval=getattr(estimator, f"{parameter}_interval_"),
-            names=tuple(_name_of(part) for part in mixed),
+            names=_names_of(mixed),
             parameter=parameter,
             loss_name=None if loss is None else _name_of(loss),
         )
@@ -255,6 +255,12 @@ def _fitted_parameter(estimator):
     raise NotFittedError(
         f"This {type(estimator).__name__} has no loss curve yet: call fit first."
     )
+
+
+def _names_of(mixed):
+    if isinstance(mixed, str):
+        return "first metric", "second metric"
+    return tuple(_name_of(part) for part in mixed)
 
 
 def _name_of(part):

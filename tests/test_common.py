@@ -5,7 +5,11 @@ from sklearn.base import is_clusterer
 from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from sklearn_linkage_learn import InterpolatedLinkage, LearnedLinkage
+from sklearn_linkage_learn import (
+    InterpolatedLinkage,
+    LearnedLinkage,
+    LearnedMetricLinkage,
+)
 
 
 @parametrize_with_checks(
@@ -17,9 +21,21 @@ from sklearn_linkage_learn import InterpolatedLinkage, LearnedLinkage
         InterpolatedLinkage(
             n_clusters=3, metric=["euclidean", "chebyshev"], beta=[1, 2]
         ),
+        InterpolatedLinkage(
+            metric=[("all", "cityblock", slice(None)), ("first", "euclidean", 0)],
+            scale="max",
+        ),
         LearnedLinkage(),
         LearnedLinkage(("complete", "average"), metric="manhattan", loss="ari"),
         LearnedLinkage(n_clusters=2, loss="cut", n_jobs=2),
+        LearnedMetricLinkage(),
+        LearnedMetricLinkage(("euclidean", "l1"), linkage="average", normalize="mean"),
+        LearnedMetricLinkage(
+            [("all", "euclidean", slice(None)), ("first", "euclidean", 0)],
+            linkage="ward",
+            normalize="instance_max",
+            loss="cut",
+        ),
     ]
 )
 def test_estimators_pass_the_checks_of_sklearn(estimator, check):
@@ -28,7 +44,11 @@ def test_estimators_pass_the_checks_of_sklearn(estimator, check):
 
 @pytest.mark.parametrize(
     ("estimator", "needs_labels"),
-    [(InterpolatedLinkage(), False), (LearnedLinkage(), True)],
+    [
+        (InterpolatedLinkage(), False),
+        (LearnedLinkage(), True),
+        (LearnedMetricLinkage(), True),
+    ],
 )
 def test_tags_say_that_estimators_cluster_and_what_they_need(estimator, needs_labels):
     tags = get_tags(estimator)

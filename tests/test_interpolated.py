@@ -149,6 +149,53 @@ def test_mixed_metrics_are_one_metric_that_is_the_mean():
     np.testing.assert_allclose(mixed.linkage_matrix_, expected, rtol=1e-12)
 
 
+METRICS = ["euclidean", "cosine", "chebyshev"]
+
+
+@pytest.mark.parametrize("scale", [[2.0, 0.5, 8.0], (3, 1, 7), "max"])
+@pytest.mark.parametrize("linkages", ["complete", ("single", "average")])
+def test_scaled_metrics_are_divided_before_they_are_mixed(scale, linkages):
+    X = make_points(seed=7)
+    options = {"linkages": linkages, "beta": [2, 1, 1]}
+    ours = InterpolatedLinkage(metric=METRICS, scale=scale, **options).fit(X)
+    distances = np.array([squareform(pdist(X, metric)) for metric in METRICS])
+    if scale == "max":
+        scale = distances.max(axis=(1, 2))
+    divided = distances / np.reshape(scale, (3, 1, 1))
+    expected = InterpolatedLinkage(metric="precomputed", **options).fit(divided)
+    np.testing.assert_allclose(ours.linkage_matrix_, expected.linkage_matrix_)
+
+
+def test_scale_of_one_metric_is_that_of_the_heights():
+    X = make_points(seed=8)
+    plain = InterpolatedLinkage().fit(X)
+    for scale, largest in [([2.5], 2.5), ("max", pdist(X).max()), ([1e300], 1e300)]:
+        ours = InterpolatedLinkage(scale=scale).fit(X)
+        np.testing.assert_array_equal(ours.children_, plain.children_)
+        np.testing.assert_allclose(ours.distances_, plain.distances_ / largest)
+    equal = InterpolatedLinkage(1, scale="max").fit(np.ones((3, 2)))
+    np.testing.assert_array_equal(equal.distances_, 0)
+
+
+@pytest.mark.parametrize("beta", [0.0, 0.25, [3, 1], 1.0])
+@pytest.mark.parametrize("scale", [None, (2.0, 5.0), "max"])
+def test_ward_mixes_squared_distances_of_blocks(beta, scale):
+    X = make_points(seed=9, n_features=4)
+    blocks = [("a", "euclidean", [0, 1]), ("b", "l2", [2, 3])]
+    options = {"linkages": "ward", "beta": beta, "scale": scale}
+    ours = InterpolatedLinkage(metric=blocks, **options).fit(X)
+    # Squared distances of blocks are those of columns with the roots of the weights.
+    second = 0.25 if isinstance(beta, list) else beta
+    weights = np.sqrt([1 - second] * 2 + [second] * 2)
+    largest = [pdist(X[:, [0, 1]]).max(), pdist(X[:, [2, 3]]).max()]
+    divisor = largest if scale == "max" else scale or (1, 1)
+    expected = linkage(X * weights / np.repeat(divisor, 2), "ward")
+    np.testing.assert_allclose(ours.linkage_matrix_, expected)
+    matrices = [squareform(pdist(X[:, [0, 1]])), squareform(pdist(X[:, [2, 3]]))]
+    stacked = InterpolatedLinkage(metric="precomputed", **options).fit(matrices)
+    np.testing.assert_array_equal(stacked.linkage_matrix_, ours.linkage_matrix_)
+
+
 def test_precomputed_distances_give_the_same_tree_as_points():
     X = make_points()
     expected = InterpolatedLinkage(3, linkages="average").fit(X)
@@ -263,6 +310,14 @@ def fit_with(X=None, **params):
         ({"linkages": ["single", "average"], "alpha": [1, np.nan]}, "alpha .*finite"),
         ({"linkages": ["single", "average"], "alpha": ["a", "b"]}, "alpha .*dtype"),
         ({"linkages": ["single", "average"], "alpha": 1.5}, "The 'alpha' parameter"),
+        ({"scale": [1, 2]}, "scale must hold one number for each of 1 metrics"),
+        ({"scale": ["a"]}, "scale must hold one number .* dtype"),
+        ({"scale": [0]}, "scale must be finite and positive"),
+        ({"scale": [np.inf]}, "scale must be finite and positive"),
+        ({"scale": "mean"}, "The 'scale' parameter"),
+        ({"metric": [("a", "l1", 3)]}, "metric 'a': There is no column 3"),
+        ({"metric": ("a", "l1", 0)}, r"metric\[0\] is 'a', expected one of"),
+        ({"linkages": "ward", "metric": ["l2", "l1"]}, "'ward' .* needs metric='euc"),
         ({"distance_threshold": -1.0}, "The 'distance_threshold' parameter"),
     ],
 )

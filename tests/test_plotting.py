@@ -6,7 +6,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.exceptions import NotFittedError
 
-from sklearn_linkage_learn._piecewise import (
+from sklearn_linkage_learn import (
+    LearnedMetricLinkage,
     PiecewiseConstant,
     widest_optimal_interval,
 )
@@ -108,6 +109,14 @@ def test_learner_of_a_metric_shows_beta_and_the_names_of_metrics():
     labels = [label.get_text() for label in ax.get_xticklabels()]
     assert ax.get_xlabel() == "$\\beta$"
     assert (labels[0], labels[-1]) == ("0\nstroke", "1\nedit_distance")
+
+
+def test_a_fitted_learner_of_precomputed_metrics_is_drawn():
+    distances = np.array([[[0, 1, 2], [1, 0, 3], [2, 3, 0]]] * 2)
+    learner = LearnedMetricLinkage("precomputed").fit(distances, [0, 0, 1])
+    ax = LossCurveDisplay.from_estimator(learner).ax_
+    labels = [label.get_text() for label in ax.get_xticklabels()]
+    assert (labels[0], labels[-1]) == ("0\nfirst metric", "1\nsecond metric")
 
 
 def test_name_and_styles_reach_the_artists():
