@@ -130,7 +130,7 @@ def stroke_distances(trajectories):
     Notes
     -----
     The distances of all pairs of points are computed, a block at a time. Trajectories
-    of 150 points make about 15,000 pairs a second.
+    of 150 points make about 30,000 pairs a second.
 
     Examples
     --------
