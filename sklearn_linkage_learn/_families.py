@@ -12,7 +12,7 @@ import numpy as np
 
 from ._core.execution_tree import enumerate_tree
 from ._core.kinetic import sweep
-from ._core.linkage import fixed_linkage, mix_metrics
+from ._core.linkage import fixed_linkage
 from ._piecewise import PiecewiseConstant
 
 # The codes are those of MergeFunction in _core/predicates.pxd.
@@ -93,17 +93,46 @@ def merge_curve(condensed, linkages, loss, algorithm="auto"):
     PiecewiseConstant
     """
     distances, _ = _prepare([condensed])
-    n = n_points_of(distances)
-    arguments = (distances, n, _codes(linkages), sum_width(distances, n), loss)
+    arguments = (*_arguments(distances, linkages), loss)
     if choose_algorithm(linkages, algorithm) == "kinetic":
         first = mixed_linkage([condensed], linkages, (1.0, 0.0))
-        pieces = sweep(*arguments, np.ascontiguousarray(first[:, :2], dtype=np.int32))
+        pieces = sweep(*arguments, _children(first))
     else:
         pieces = enumerate_tree(*arguments)
-    starts, values, lower = (np.asarray(column) for column in pieces.columns())
-    return PiecewiseConstant(
-        np.append(starts, 1.0), values, None if (lower == values).all() else lower
-    )
+    return _curve(pieces)
+
+
+def choose_metric_algorithm(linkage, algorithm="auto"):
+    """Name the engine for one merge function on two metrics."""
+    return "kinetic" if algorithm == "auto" else algorithm
+
+
+def metric_curve(distances, linkage, loss, algorithm="auto"):
+    """Loss of one instance for every mix of two metrics.
+
+    Parameters
+    ----------
+    distances : ndarray of shape (2, n_pairs)
+        Condensed distances under the metrics at parameter 0 and at 1. Ward linkage
+        mixes their squares.
+    linkage : str
+        The merge function.
+    loss : TreeLoss
+    algorithm : {"auto", "kinetic", "execution_tree"}
+
+    Returns
+    -------
+    PiecewiseConstant
+    """
+    prepared, _ = _prepare(distances, squared=linkage == "ward")
+    if choose_metric_algorithm(linkage, algorithm) == "execution_tree":
+        pieces = enumerate_tree(*_arguments(prepared, [linkage]), loss)
+    else:
+        first = mixed_linkage(distances, [linkage], [1.0], [1.0, 0.0])
+        pieces = sweep(
+            *_arguments(prepared, [linkage, linkage]), loss, _children(first)
+        )
+    return _curve(pieces)
 
 
 def mixed_linkage(distances, linkages, alpha, beta=((1.0, 0.0),)):
@@ -126,22 +155,19 @@ def mixed_linkage(distances, linkages, alpha, beta=((1.0, 0.0),)):
     """
     ward = "ward" in linkages
     distances, exponent = _prepare(distances, squared=ward)
-    distances = _mix(distances, _exact_weights(beta))
     n = n_points_of(distances)
     children = np.empty((max(n - 1, 0), 2), dtype=np.int32)
     heights = np.empty(max(n - 1, 0))
     rank = fixed_linkage(
-        distances,
-        n,
-        _codes(linkages),
+        *_arguments(distances, linkages),
         _exact_weights(alpha),
-        sum_width(distances, n),
+        _exact_weights(beta),
         is_reducible(linkages),
         children,
         heights,
     )
     heights = np.ldexp(heights, -exponent)
-    return linkage_matrix(children, np.sqrt(heights) if ward else heights, rank)
+    return linkage_matrix(children, np.sqrt(2 * heights) if ward else heights, rank)
 
 
 def linkage_matrix(children, heights, rank):
@@ -160,6 +186,17 @@ def linkage_matrix(children, heights, rank):
     return Z
 
 
+def _children(Z):
+    return np.ascontiguousarray(Z[:, :2], dtype=np.int32)
+
+
+def _curve(pieces):
+    starts, values, lower = (np.asarray(column) for column in pieces.columns())
+    return PiecewiseConstant(
+        np.append(starts, 1.0), values, None if (lower == values).all() else lower
+    )
+
+
 def _prepare(distances, squared=False):
     """Distances of all metrics in one array, scaled; and the scale's exponent."""
     distances = np.ascontiguousarray(distances, dtype=np.float64)
@@ -169,8 +206,13 @@ def _prepare(distances, squared=False):
     return np.ldexp(distances, exponent) if exponent else distances, exponent
 
 
-def _codes(linkages):
-    return np.array([LINKAGES[name] for name in linkages], dtype=np.int32)
+def _arguments(distances, linkages):
+    """What every engine takes first."""
+    n = n_points_of(distances)
+    # Ward's criterion is a difference of terms up to n times the largest distance.
+    slack = math.ldexp(n * distances.max(initial=0.0), -95)
+    codes = np.array([LINKAGES[name] for name in linkages], dtype=np.int32)
+    return distances, n, codes, sum_width(distances, n), slack
 
 
 def _exact_weights(weights):
@@ -178,18 +220,3 @@ def _exact_weights(weights):
     if weights.ndim == 1:
         weights = np.column_stack([weights, np.zeros_like(weights)])
     return np.ascontiguousarray(weights)
-
-
-def _mix(distances, weights):
-    """The mixed metric, exactly: one row if a single metric has weight one."""
-    if len(weights) == 1 and tuple(weights[0]) == (1.0, 0.0):
-        return distances
-    width = sum_width(distances, 2) + 2 * len(weights)
-    mixed = np.empty((width, distances.shape[1]))
-    mix_metrics(distances, weights, mixed)
-    return np.ascontiguousarray(mixed[: _used_rows(mixed)])
-
-
-def _used_rows(mixed):
-    used = np.flatnonzero(mixed.any(axis=1))
-    return int(used[-1]) + 1 if used.size else 1

@@ -2,7 +2,7 @@
 
 cimport cython
 
-from sklearn_linkage_learn._core.lines cimport Lines
+from .lines cimport Lines
 
 
 cdef extern from *:

@@ -16,13 +16,14 @@ for each part of a line.
 """
 
 cimport cython
-from libc.stdlib cimport calloc, free
+from libc.math cimport fabs
+from libc.stdlib cimport free
 
-from sklearn_linkage_learn._core.free_clusters cimport FAR, FreeClusters
-from sklearn_linkage_learn._core.lines cimport allocate
-from sklearn_linkage_learn._core.pieces cimport Pieces
-from sklearn_linkage_learn._core.predicates cimport TOLERANCE, crossing_bound
-from sklearn_linkage_learn._core.pruning cimport MergeTree, TreeLoss
+from .free_clusters cimport FAR, FreeClusters
+from .memory cimport allocate
+from .pieces cimport Pieces
+from .predicates cimport TOLERANCE, crossing_bound
+from .pruning cimport MergeTree, TreeLoss
 
 
 @cython.final
@@ -44,22 +45,22 @@ cdef class Kinetic(FreeClusters):
     cdef int* undone
     cdef double* height
 
-    def __cinit__(self, distances, n_points, kinds, sum_width, TreeLoss loss):
-        cdef Py_ssize_t n = max(self.n_points, 1)
+    def __cinit__(
+        self, distances, n_points, kinds, sum_width, slack, TreeLoss loss, *args
+    ):
+        cdef Py_ssize_t n = self.n_points
         cdef int node
         self.loss = loss
         self.pieces = Pieces(loss)
-        self.sequence = <int*> allocate(n * sizeof(int))
-        self.repaired = <int*> allocate(n * sizeof(int))
-        self.ghosts = <int*> allocate(n * sizeof(int))
-        self.order = <int*> allocate(n * sizeof(int))
-        self.cut = <int*> allocate(n * sizeof(int))
-        self.undone = <int*> allocate(n * sizeof(int))
-        self.fails = <double*> allocate(self.room * sizeof(double))
-        self.height = <double*> calloc(self.room, sizeof(double))
-        self.ghost_at = <int*> allocate(self.room * sizeof(int))
-        if self.height == NULL:
-            raise MemoryError
+        self.sequence = <int*> allocate(n, sizeof(int))
+        self.repaired = <int*> allocate(n, sizeof(int))
+        self.ghosts = <int*> allocate(n, sizeof(int))
+        self.order = <int*> allocate(n, sizeof(int))
+        self.cut = <int*> allocate(n, sizeof(int))
+        self.undone = <int*> allocate(n, sizeof(int))
+        self.fails = <double*> allocate(self.room, sizeof(double))
+        self.height = <double*> allocate(self.room, sizeof(double))
+        self.ghost_at = <int*> allocate(self.room, sizeof(int))
         for node in range(self.room):
             self.ghost_at[node] = -1
         loss.reserve(self.room)
@@ -177,10 +178,8 @@ cdef class Kinetic(FreeClusters):
         """Whether merge u comes after merge v in the greedy run."""
         cdef double a = self.mix(self.start[u], self.end[u])
         cdef double b = self.mix(self.start[v], self.end[v])
-        if a > b + TOLERANCE * b:
-            return True
-        if b > a + TOLERANCE * a:
-            return False
+        if fabs(a - b) > TOLERANCE * max(a, b) + self.slack:
+            return a > b
         return (
             self.compare(self.left[u], self.right[u], self.left[v], self.right[v]) > 0
         )
@@ -188,7 +187,7 @@ cdef class Kinetic(FreeClusters):
     cdef double swap_before(self, int u, int v, double until) noexcept nogil:
         """Until when merge u stays above merge v, if before `until`."""
         cdef double bound = crossing_bound(
-            self.start[v], self.end[v], self.start[u], self.end[u]
+            self.start[v], self.end[v], self.start[u], self.end[u], self.slack
         )
         if bound >= until:
             return until
@@ -315,11 +314,7 @@ cdef class Kinetic(FreeClusters):
         cdef int a = self.place[left], b = self.place[right]
         cdef int node = self.new_node()
         cdef double start = self.shows(k, 0)[b], end = self.shows(k, 1)[b]
-        self.left[node] = left
-        self.right[node] = right
-        self.parent[left] = self.parent[right] = node
-        self.size[node] = self.size[left] + self.size[right]
-        self.first[node] = min(self.first[left], self.first[right])
+        self.unite(node, left, right)
         self.start[node] = start
         self.end[node] = end
         self.fails[node] = min(
@@ -427,19 +422,21 @@ def sweep(
     int n_points,
     const int[::1] kinds,
     int sum_width,
+    double slack,
     TreeLoss loss,
     const int[:, ::1] children,
 ):
-    """Compute the loss of every tree of a reducible pair of merge functions.
+    """Compute the loss of every tree of a reducible family that is linear.
 
     Parameters
     ----------
-    distances : (1, n_pairs) array
+    distances : (n_metrics, n_pairs) array
         Condensed distances.
     kinds : (2,) array
-        Codes of the merge functions at parameter 0 and 1.
-    sum_width : int
-        How many doubles hold any sum of distances exactly.
+        Codes of the merge functions at parameter 0 and 1. With two metrics each one
+        reads its own.
+    sum_width, slack : int, float
+        As in `fixed_linkage`.
     loss : TreeLoss
     children : (n_points - 1, 2) array
         The merges of the run at parameter 0 by scipy's ids, in greedy order.
@@ -449,7 +446,7 @@ def sweep(
     Pieces
         The loss by parameter; `n_events` counts the repairs.
     """
-    cdef Kinetic engine = Kinetic(distances, n_points, kinds, sum_width, loss)
+    cdef Kinetic engine = Kinetic(distances, n_points, kinds, sum_width, slack, loss)
     with nogil:
         engine.play(children)
         engine.sweep()
