@@ -10,6 +10,7 @@ import math
 
 import numpy as np
 
+from ._core.envelope import sweep_complete
 from ._core.execution_tree import enumerate_tree
 from ._core.kinetic import sweep
 from ._core.linkage import fixed_linkage
@@ -19,6 +20,11 @@ from ._piecewise import PiecewiseConstant
 LINKAGES = {"single": 0, "complete": 1, "average": 2, "weighted": 3, "ward": 4}
 MIXABLE = ("single", "complete", "average")
 _AVERAGING = {"average", "weighted"}
+_METRIC_ENGINES = {
+    "complete": sweep_complete,
+    "average": sweep,
+    "ward": sweep,
+}
 
 
 def is_reducible(linkages):
@@ -129,7 +135,8 @@ def metric_curve(distances, linkage, loss, algorithm="auto"):
         pieces = enumerate_tree(*_arguments(prepared, [linkage]), loss)
     else:
         first = mixed_linkage(distances, [linkage], [1.0], [1.0, 0.0])
-        pieces = sweep(
+        engine = _METRIC_ENGINES[linkage]
+        pieces = engine(
             *_arguments(prepared, [linkage, linkage]), loss, _children(first)
         )
     return _curve(pieces)

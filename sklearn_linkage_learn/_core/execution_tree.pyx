@@ -18,8 +18,8 @@ from .clusters cimport Clusters
 from .memory cimport allocate
 from .pieces cimport Pieces
 from .predicates cimport (
-    COMPLETE, Expansion, NEVER, SINGLE, TOLERANCE, clear, crossing_bound,
-    first_negative, grow,
+    COMPLETE, Expansion, NEVER, SINGLE, TOLERANCE, crossing_bound, first_negative,
+    gap_of_lines,
 )
 from .pruning cimport MergeTree, TreeLoss
 
@@ -341,21 +341,11 @@ cdef double meeting(double p, double q, double r, double s, double t) noexcept n
     """Where the lines (p, q) and (r, s) change their order behind t, exactly."""
     cdef Expansion start, end
     cdef double crossing
-    clear(&start)
-    grow(&start, r)
-    grow(&start, -p)
-    clear(&end)
-    grow(&end, s)
-    grow(&end, -q)
+    gap_of_lines(r, s, p, q, &start, &end)
     crossing = first_negative(&start, &end)
     if t < crossing < 1.0:
         return crossing
-    clear(&start)
-    grow(&start, p)
-    grow(&start, -r)
-    clear(&end)
-    grow(&end, q)
-    grow(&end, -s)
+    gap_of_lines(p, q, r, s, &start, &end)
     crossing = first_negative(&start, &end)
     return crossing if crossing > t else NEVER
 

@@ -146,7 +146,15 @@ cdef class FreeClusters(Lines):
                 )
         return best
 
-    cdef double exact_failure(self, int node) noexcept nogil:
+    cdef double certificate(self, int k, int l) noexcept nogil:
+        """Before when free clusters k and l stay nearest to each other."""
+        cdef int a = self.place[self.frees[k].node], b = self.place[self.frees[l].node]
+        cdef double start = self.shows(k, 0)[b], end = self.shows(k, 1)[b]
+        return min(
+            self.failure_bound(k, b, start, end), self.failure_bound(l, a, start, end)
+        )
+
+    cdef double exact_failure(self, int node) except? -1 nogil:
         """When the merge of the only two free clusters fails."""
         cdef double start = self.start[node], end = self.end[node], best = NEVER
         cdef const double* starts

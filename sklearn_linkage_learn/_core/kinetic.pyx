@@ -15,7 +15,6 @@ clusters the rest of the sequence stands. Cost: O(n) a repair for most, O(n^2) b
 for each part of a line.
 """
 
-cimport cython
 from libc.math cimport fabs
 from libc.stdlib cimport free
 
@@ -26,24 +25,8 @@ from .predicates cimport TOLERANCE, crossing_bound
 from .pruning cimport MergeTree, TreeLoss
 
 
-@cython.final
 cdef class Kinetic(FreeClusters):
-    """The sweep over [0, 1] for a reducible pair of merge functions."""
-
-    cdef Pieces pieces
-    cdef TreeLoss loss
-    cdef int* sequence
-    cdef int* repaired          # the new run from the failing merge on
-    cdef int n_repaired
-    cdef int failing            # where the new run begins
-    cdef double* fails
-    cdef int* ghosts
-    cdef int* ghost_at          # index of a node in `ghosts`, -1 if it is none
-    cdef int n_ghosts
-    cdef int* order
-    cdef int* cut
-    cdef int* undone
-    cdef double* height
+    """The sweep over [0, 1] for a family whose lines stand."""
 
     def __cinit__(
         self, distances, n_points, kinds, sum_width, slack, TreeLoss loss, *args
@@ -81,26 +64,38 @@ cdef class Kinetic(FreeClusters):
     cdef int sweep(self) except -1 nogil:
         """From 0 to 1, one repair after the other."""
         cdef int place, second
-        cdef double fail
         while True:
             place = self.first_failure(&second)
             if place < 0:
-                break
+                return self.settle(1.0)
+            if self.expiring and self.fails[self.sequence[place]] > self.t:
+                self.move_to(self.fails[self.sequence[place]])
             self.gather_alive(place)
             self.free_children(self.sequence[place])
-            fail = self.exact_failure(self.sequence[place])
-            self.fails[self.sequence[place]] = fail
-            if fail >= 1.0 or self.comes_first(second, place):
+            if self.reach_failure(place, second):
+                self.settle(self.t)
+                self.repair(place)
+                self.pieces.n_events += 1
+            else:
                 self.set_all_bound()
-                continue
-            if fail > self.t:
-                self.settle(fail)
-                self.move_to(fail)
-            self.repair(place)
-            self.pieces.n_events += 1
-            if self.pieces.n_events % 256 == 0:
+            self.n_steps += 1
+            if self.n_steps % 256 == 0:
                 self.pieces.check_signals()
-        return self.settle(1.0)
+
+    cdef bint reach_failure(self, int place, int second) except -1 nogil:
+        """Move to where the merge at `place` fails, if no other one fails before."""
+        cdef int node = self.sequence[place], k
+        while True:
+            self.fails[node] = self.exact_failure(node)
+            if self.fails[node] <= self.t:
+                return True
+            if self.fails[node] >= 1.0 or self.comes_first(second, place):
+                return False
+            self.move_to(self.fails[node])
+            if not self.expiring:
+                return True
+            for k in range(2):
+                self.load_lines(k)
 
     cdef int first_failure(self, int* second) noexcept nogil:
         """Place of the merge that fails first, and of the next one; -1 if none."""
@@ -129,9 +124,10 @@ cdef class Kinetic(FreeClusters):
         return fail_a < fail_b or (fail_a == fail_b and a < b)
 
     cdef int settle(self, double until) except -1 nogil:
-        """The tree stands from t until there: take its loss."""
+        """The tree stood from `since` until there: take its loss."""
         cdef MergeTree tree
-        cdef double t = self.t
+        if self.since >= until:
+            return 0
         tree.n_leaves = self.n_points
         tree.left = self.left
         tree.right = self.right
@@ -139,14 +135,17 @@ cdef class Kinetic(FreeClusters):
         tree.height = self.height
         tree.cut = self.cut
         if self.loss.uses_heights:
+            self.move_to(self.since)
             self.sort_by_height()
             tree.order = self.order
         if not self.loss.uses_cut:
-            return self.pieces.add(t, &tree)
-        while t < until:
-            self.move_to(t)
-            t = self.find_cut(self.loss.n_labels)
+            self.pieces.add(self.since, &tree)
+            self.since = until
+        while self.since < until:
+            self.move_to(self.since)
+            self.since = min(self.find_cut(self.loss.n_labels), until)
             self.pieces.add(self.t, &tree)
+        self.move_to(until)
         return 0
 
     # The flat clusters, where the loss is one of them.
@@ -311,15 +310,11 @@ cdef class Kinetic(FreeClusters):
     cdef int new_cluster(self, int k, int l) except -1 nogil:
         """A node for the union of two free clusters, with its certificate."""
         cdef int left = self.frees[k].node, right = self.frees[l].node
-        cdef int a = self.place[left], b = self.place[right]
-        cdef int node = self.new_node()
-        cdef double start = self.shows(k, 0)[b], end = self.shows(k, 1)[b]
+        cdef int node = self.new_node(), b = self.place[right]
         self.unite(node, left, right)
-        self.start[node] = start
-        self.end[node] = end
-        self.fails[node] = min(
-            self.failure_bound(k, b, start, end), self.failure_bound(l, a, start, end)
-        )
+        self.start[node] = self.shows(k, 0)[b]
+        self.end[node] = self.shows(k, 1)[b]
+        self.fails[node] = self.certificate(k, l)
         self.loss.join(node, left, right)
         return node
 

@@ -313,6 +313,18 @@ cdef inline double first_negative(
     return t if t < 1.0 else NEVER
 
 
+cdef inline void gap_of_lines(
+    double p, double q, double r, double s, Expansion* start, Expansion* end
+) noexcept nogil:
+    """The line (p, q) less the line (r, s)."""
+    clear(start)
+    grow(start, p)
+    grow(start, -r)
+    clear(end)
+    grow(end, q)
+    grow(end, -s)
+
+
 cdef inline double crossing_bound(
     double p, double q, double p_other, double q_other, double slack
 ) noexcept nogil:
