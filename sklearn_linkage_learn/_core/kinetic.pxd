@@ -1,17 +1,11 @@
 """The kinetic engine: one merge sequence, repaired as the parameter moves."""
 
 from .free_clusters cimport FreeClusters
-from .pieces cimport Pieces
-from .pruning cimport TreeLoss
 
 
 cdef class Kinetic(FreeClusters):
-    cdef Pieces pieces
-    cdef TreeLoss loss
     cdef bint expiring          # whether lines hold for a while only
-    cdef double since           # from where on the tree's loss is to be taken
     cdef Py_ssize_t n_steps
-    cdef int* sequence
     cdef int* repaired          # the new run from the failing merge on
     cdef int n_repaired
     cdef int failing            # where the new run begins
@@ -19,20 +13,11 @@ cdef class Kinetic(FreeClusters):
     cdef int* ghosts
     cdef int* ghost_at          # index of a node in `ghosts`, -1 if it is none
     cdef int n_ghosts
-    cdef int* order
-    cdef int* cut
-    cdef int* undone
-    cdef double* height
 
     cdef int sweep(self) except -1 nogil
     cdef bint reach_failure(self, int place, int second) except -1 nogil
     cdef int first_failure(self, int* second) noexcept nogil
     cdef bint comes_first(self, int a, int b) noexcept nogil
-    cdef int settle(self, double until) except -1 nogil
-    cdef double find_cut(self, int k) noexcept nogil
-    cdef bint is_higher(self, int u, int v) noexcept nogil
-    cdef double swap_before(self, int u, int v, double until) noexcept nogil
-    cdef void sort_by_height(self) noexcept nogil
     cdef void gather_alive(self, int place) noexcept nogil
     cdef int free_children(self, int node) except -1 nogil
     cdef int repair(self, int place) except -1 nogil

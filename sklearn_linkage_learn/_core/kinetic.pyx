@@ -15,51 +15,30 @@ clusters the rest of the sequence stands. Cost: O(n) a repair for most, O(n^2) b
 for each part of a line.
 """
 
-from libc.math cimport fabs
 from libc.stdlib cimport free
 
 from .free_clusters cimport FAR, FreeClusters
 from .memory cimport allocate
-from .pieces cimport Pieces
-from .predicates cimport TOLERANCE, crossing_bound
-from .pruning cimport MergeTree, TreeLoss
+from .pruning cimport TreeLoss
 
 
 cdef class Kinetic(FreeClusters):
     """The sweep over [0, 1] for a family whose lines stand."""
 
-    def __cinit__(
-        self, distances, n_points, kinds, sum_width, slack, TreeLoss loss, *args
-    ):
-        cdef Py_ssize_t n = self.n_points
+    def __cinit__(self, *args):
         cdef int node
-        self.loss = loss
-        self.pieces = Pieces(loss)
-        self.sequence = <int*> allocate(n, sizeof(int))
-        self.repaired = <int*> allocate(n, sizeof(int))
-        self.ghosts = <int*> allocate(n, sizeof(int))
-        self.order = <int*> allocate(n, sizeof(int))
-        self.cut = <int*> allocate(n, sizeof(int))
-        self.undone = <int*> allocate(n, sizeof(int))
+        self.repaired = <int*> allocate(self.n_points, sizeof(int))
+        self.ghosts = <int*> allocate(self.n_points, sizeof(int))
         self.fails = <double*> allocate(self.room, sizeof(double))
-        self.height = <double*> allocate(self.room, sizeof(double))
         self.ghost_at = <int*> allocate(self.room, sizeof(int))
         for node in range(self.room):
             self.ghost_at[node] = -1
-        loss.reserve(self.room)
 
     def __dealloc__(self):
-        free(self.sequence)
         free(self.repaired)
         free(self.fails)
         free(self.ghosts)
         free(self.ghost_at)
-        free(self.order)
-        free(self.cut)
-        free(self.undone)
-        free(self.height)
-
-    # Moving along the parameter.
 
     cdef int sweep(self) except -1 nogil:
         """From 0 to 1, one repair after the other."""
@@ -122,95 +101,6 @@ cdef class Kinetic(FreeClusters):
         fail_a = self.fails[self.sequence[a]]
         fail_b = self.fails[self.sequence[b]]
         return fail_a < fail_b or (fail_a == fail_b and a < b)
-
-    cdef int settle(self, double until) except -1 nogil:
-        """The tree stood from `since` until there: take its loss."""
-        cdef MergeTree tree
-        if self.since >= until:
-            return 0
-        tree.n_leaves = self.n_points
-        tree.left = self.left
-        tree.right = self.right
-        tree.order = self.sequence
-        tree.height = self.height
-        tree.cut = self.cut
-        if self.loss.uses_heights:
-            self.move_to(self.since)
-            self.sort_by_height()
-            tree.order = self.order
-        if not self.loss.uses_cut:
-            self.pieces.add(self.since, &tree)
-            self.since = until
-        while self.since < until:
-            self.move_to(self.since)
-            self.since = min(self.find_cut(self.loss.n_labels), until)
-            self.pieces.add(self.t, &tree)
-        self.move_to(until)
-        return 0
-
-    # The flat clusters, where the loss is one of them.
-
-    cdef double find_cut(self, int k) noexcept nogil:
-        """Undo the k - 1 highest merges; return until when these are the highest."""
-        cdef int n_cut = 1, i, node, highest
-        cdef double until = 1.0
-        self.cut[0] = self.sequence[self.n_points - 2] if self.n_points > 1 else 0
-        while n_cut < k:
-            highest = -1
-            for i in range(n_cut):
-                if self.cut[i] >= self.n_points and (
-                    highest < 0 or self.is_higher(self.cut[i], self.cut[highest])
-                ):
-                    highest = i
-            node = self.cut[highest]
-            self.undone[n_cut - 1] = node
-            self.cut[highest] = self.left[node]
-            self.cut[n_cut] = self.right[node]
-            n_cut += 1
-        for i in range(k - 1):
-            for highest in range(k):
-                if self.cut[highest] >= self.n_points:
-                    until = self.swap_before(self.undone[i], self.cut[highest], until)
-        return until
-
-    cdef bint is_higher(self, int u, int v) noexcept nogil:
-        """Whether merge u comes after merge v in the greedy run."""
-        cdef double a = self.mix(self.start[u], self.end[u])
-        cdef double b = self.mix(self.start[v], self.end[v])
-        if fabs(a - b) > TOLERANCE * max(a, b) + self.slack:
-            return a > b
-        return (
-            self.compare(self.left[u], self.right[u], self.left[v], self.right[v]) > 0
-        )
-
-    cdef double swap_before(self, int u, int v, double until) noexcept nogil:
-        """Until when merge u stays above merge v, if before `until`."""
-        cdef double bound = crossing_bound(
-            self.start[v], self.end[v], self.start[u], self.end[u], self.slack
-        )
-        if bound >= until:
-            return until
-        bound = self.crossing(self.left[u], self.right[u], self.left[v], self.right[v])
-        return bound if self.t < bound < until else until
-
-    cdef void sort_by_height(self) noexcept nogil:
-        """Put the merges in `order` by height; a nearly sorted list stays cheap."""
-        cdef int place, node, to
-        cdef double height
-        for place in range(self.n_points - 1):
-            node = self.sequence[place]
-            height = self.mix(self.start[node], self.end[node])
-            height = max(
-                height, max(self.height[self.left[node]], self.height[self.right[node]])
-            )
-            self.height[node] = height
-            to = place
-            while to > 0 and self.height[self.order[to - 1]] > height:
-                self.order[to] = self.order[to - 1]
-                to -= 1
-            self.order[to] = node
-
-    # Repair.
 
     cdef void gather_alive(self, int place) noexcept nogil:
         """The clusters before the merge at `place`: those that later merges take."""
@@ -398,7 +288,6 @@ cdef class Kinetic(FreeClusters):
     cdef int play(self, const int[:, ::1] children) except -1 nogil:
         """Carry out the run at 0, so that every line and certificate is there."""
         cdef int place, side, child
-        self.move_to(0.0)
         for place in range(self.n_points - 1):
             for side in range(2):
                 child = children[place, side]

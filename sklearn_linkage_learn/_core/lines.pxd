@@ -5,13 +5,13 @@ cimport cython
 from .predicates cimport (
     Expansion, MergeFunction, WARD, ward_denominator, ward_value,
 )
+from .tree_sweep cimport TreeSweep
 
 cdef enum:
     MOST_PARTS = 96
 
 
-cdef class Lines:
-    cdef int n_points
+cdef class Lines(TreeSweep):
     cdef int n_parts            # doubles that one line takes
     cdef int n_planes           # the same and what is shown of quotients
     cdef MergeFunction kind[2]
@@ -20,32 +20,16 @@ cdef class Lines:
     cdef int offset[2]
     cdef int shown[2]           # the plane that shows a function's value
     cdef bint quotients         # whether numbers are sums, still to be divided
-    cdef double slack           # error of float filters that does not scale
-    cdef double t               # the current parameter, and 1 - t in two doubles
-    cdef double rest
-    cdef double rest_low
     cdef const double[:, ::1] distances
 
-    cdef int n_nodes            # ids in use or given back
-    cdef int room               # 3 n: a repair never needs more ids at once
-    cdef int* left
-    cdef int* right
-    cdef int* parent            # -1 for the root
-    cdef int* size
+    cdef int n_nodes            # ids in use or given back; a repair needs less than
+    #                             3 n at once: a ghost has at least two points
     cdef int* first             # smallest point
     cdef int* position          # place in the merge sequence, -1 for a leaf
-    cdef double* start          # the line at which the children were merged
-    cdef double* end
     cdef double* within         # [node][function][width] sums inside, for Ward
     cdef double** row           # lines to the clusters that are older, by first point
     cdef int* spare             # ids that were given back
     cdef int n_spare
-    cdef int* members
-
-    @cython.final
-    cdef inline double mix(self, double start, double end) noexcept nogil:
-        """Value of a line at the current parameter, to within the filter's error."""
-        return self.rest * start + self.t * end
 
     @cython.final
     cdef inline double* entry(self, int x, int y) noexcept nogil:
@@ -85,7 +69,6 @@ cdef class Lines:
             total, low, u[0], u[1], v[0], v[1], self.size[x], self.size[y]
         )
 
-    cdef void move_to(self, double t) noexcept nogil
     cdef int new_node(self) except -1 nogil
     cdef void give_back(self, int node) noexcept nogil
     cdef void unite(self, int node, int left, int right) noexcept nogil
@@ -97,4 +80,3 @@ cdef class Lines:
     cdef int compare(self, int x, int y, int u, int v) noexcept nogil
     cdef double crossing(self, int x, int y, int u, int v) noexcept nogil
     cdef long long deciding_pair(self, int x, int y) noexcept nogil
-    cdef int list_members(self, int node, int* members) noexcept nogil

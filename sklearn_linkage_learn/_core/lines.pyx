@@ -15,10 +15,11 @@ from .predicates cimport (
     COMPLETE, Expansion, MergeFunction, WARD, add_wide, difference, first_negative,
     is_quotient, order_at, ward_numerator,
 )
+from .tree_sweep cimport TreeSweep
 
 
-cdef class Lines:
-    """Leaves 0..n-1 and their distances at first."""
+cdef class Lines(TreeSweep):
+    """Leaves and their distances at first."""
 
     def __cinit__(
         self,
@@ -30,7 +31,6 @@ cdef class Lines:
         *args,
     ):
         cdef int f, i
-        self.n_points = n_points
         self.distances = distances
         for f in range(2):
             self.kind[f] = <MergeFunction> kinds[f]
@@ -47,17 +47,9 @@ cdef class Lines:
                 self.shown[f] = self.n_planes
                 self.n_planes += 1
                 self.quotients = True
-        self.room = 3 * n_points + 1
-        self.members = <int*> allocate(self.room, sizeof(int))
-        self.left = <int*> allocate(self.room, sizeof(int))
-        self.right = <int*> allocate(self.room, sizeof(int))
-        self.parent = <int*> allocate(self.room, sizeof(int))
-        self.size = <int*> allocate(self.room, sizeof(int))
         self.first = <int*> allocate(self.room, sizeof(int))
         self.position = <int*> allocate(self.room, sizeof(int))
         self.spare = <int*> allocate(self.room, sizeof(int))
-        self.start = <double*> allocate(self.room, sizeof(double))
-        self.end = <double*> allocate(self.room, sizeof(double))
         self.row = <double**> allocate(self.room, sizeof(double*))
         if self.kind[0] == WARD:
             self.slack = slack
@@ -65,7 +57,6 @@ cdef class Lines:
                 2 * self.room * sum_width, sizeof(double)
             )
         for i in range(n_points):
-            self.size[i] = 1
             self.first[i] = i
             self.position[i] = -1
         self.n_nodes = n_points
@@ -76,22 +67,16 @@ cdef class Lines:
             for node in range(self.room):
                 free(self.row[node])
         free(self.row)
-        free(self.left)
-        free(self.right)
-        free(self.parent)
-        free(self.size)
         free(self.first)
         free(self.position)
-        free(self.start)
-        free(self.end)
         free(self.within)
         free(self.spare)
-        free(self.members)
 
-    cdef void move_to(self, double t) noexcept nogil:
-        self.t = t
-        self.rest = 1.0 - t
-        self.rest_low = (1.0 - self.rest) - t
+    cdef int compare_merges(self, int u, int v) noexcept nogil:
+        return self.compare(self.left[u], self.right[u], self.left[v], self.right[v])
+
+    cdef double merge_crossing(self, int u, int v) noexcept nogil:
+        return self.crossing(self.left[u], self.right[u], self.left[v], self.right[v])
 
     cdef int new_node(self) except -1 nogil:
         """An id with a row of its own."""
@@ -232,19 +217,3 @@ cdef class Lines:
                         decided = pair
             best = min(best, decided)
         return best
-
-    cdef int list_members(self, int node, int* members) noexcept nogil:
-        """Write the points of a cluster, return how many."""
-        cdef int done = 0, waiting = 1
-        # Unfinished nodes stand behind the finished points; together they never
-        # outnumber the cluster's points.
-        members[0] = node
-        while done < waiting:
-            node = members[done]
-            if node < self.n_points:
-                done += 1
-            else:
-                members[done] = self.left[node]
-                members[waiting] = self.right[node]
-                waiting += 1
-        return done
