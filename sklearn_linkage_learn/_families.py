@@ -14,6 +14,7 @@ from ._core.envelope import sweep_complete
 from ._core.execution_tree import enumerate_tree
 from ._core.kinetic import sweep
 from ._core.linkage import fixed_linkage
+from ._core.spanning_tree import sweep_single
 from ._piecewise import PiecewiseConstant
 
 # The codes are those of MergeFunction in _core/predicates.pxd.
@@ -21,6 +22,7 @@ LINKAGES = {"single": 0, "complete": 1, "average": 2, "weighted": 3, "ward": 4}
 MIXABLE = ("single", "complete", "average")
 _AVERAGING = {"average", "weighted"}
 _METRIC_ENGINES = {
+    "single": sweep_single,
     "complete": sweep_complete,
     "average": sweep,
     "ward": sweep,
