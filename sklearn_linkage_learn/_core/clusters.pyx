@@ -14,7 +14,7 @@ from libc.string cimport memmove
 
 from .memory cimport allocate
 from .predicates cimport (
-    AVERAGE, COMPLETE, Expansion, MergeFunction, SINGLE, TOLERANCE, WARD,
+    COMPLETE, Expansion, MergeFunction, SINGLE, TOLERANCE, WARD,
     add_scaled, add_wide, clear, difference, grow, is_quotient, sign, ward_numerator,
 )
 

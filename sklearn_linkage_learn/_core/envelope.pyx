@@ -15,7 +15,6 @@ from libc.stdlib cimport free
 from .free_clusters cimport FAR
 from .kinetic cimport Kinetic
 from .memory cimport allocate
-from .pieces cimport Pieces
 from .predicates cimport (
     Expansion, NEVER, TOLERANCE, crossing_bound, first_negative, gap_of_lines,
     order_at,

@@ -10,7 +10,6 @@ that change, at most O(n^2) a change and far less for most; O(n) memory.
 """
 
 cimport cython
-from libc.math cimport fabs
 from libc.stdlib cimport free
 
 from .memory cimport allocate
@@ -55,12 +54,10 @@ cdef class SpanningTree(TreeSweep):
         while True:
             node = self.next_change(&is_edge)
             if node < 0:
-                self.list_merges()
                 return self.settle(1.0)
             if is_edge:
                 self.change_edge(node)
             elif self.compare_merges(self.parent[node], node) < 0:
-                self.list_merges()
                 self.settle(self.t)
                 self.rotate(node)
                 self.pieces.n_events += 1
@@ -69,6 +66,10 @@ cdef class SpanningTree(TreeSweep):
             n_steps += 1
             if n_steps % 256 == 0:
                 self.pieces.check_signals()
+
+    cdef int settle(self, double until) except -1 nogil:
+        self.list_merges()
+        return TreeSweep.settle(self, until)
 
     cdef int next_change(self, bint* is_edge) noexcept nogil:
         """The node to look at next, and move there; edges before order."""
@@ -217,18 +218,14 @@ cdef class SpanningTree(TreeSweep):
 
     cdef void list_merges(self) noexcept nogil:
         """Put the merges in `sequence`, children before parents."""
-        cdef int place = self.n_points - 2, done, node, side
+        cdef int place = self.n_points - 2, done, node
         if place < 0:
             return
-        # From the root down: every node stands before its children, from the end.
+        # Filled from the end: a node's children go before all that stand there.
         self.sequence[place] = self.root
         for done in range(self.n_points - 2, -1, -1):
-            node = self.sequence[done]
-            for side in range(2):
-                node = (
-                    self.right[self.sequence[done]]
-                    if side else self.left[self.sequence[done]]
-                )
+            for node in range(2):
+                node = (self.right if node else self.left)[self.sequence[done]]
                 if node >= self.n_points:
                     place -= 1
                     self.sequence[place] = node
