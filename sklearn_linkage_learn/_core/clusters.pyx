@@ -4,7 +4,7 @@ Invariant: `value` holds, for two slots in use, each merge function between thei
 clusters under each metric, exactly: single and complete linkage as the distances of
 the point pair that decides under the mixed metric, average and Ward linkage as sums
 over point pairs, in several doubles. Merging two slots keeps the lower one. Cost:
-O(n) a merge, 8 * n_parts * n^2 bytes; comparisons are O(1) and decide ties by the
+O(n) a merge, 4 * n_parts * n^2 bytes; comparisons are O(1) and decide ties by the
 deciding point pairs, which are tracked from the first tie on.
 """
 
@@ -47,6 +47,9 @@ cdef class Clusters:
         self.first = <int*> allocate(n, sizeof(int))
         self.node = <int*> allocate(n, sizeof(int))
         self.owner = <int*> allocate(n, sizeof(int))
+        self.last = <int*> allocate(n, sizeof(int))
+        self.next = <int*> allocate(n, sizeof(int))
+        self.row = <Py_ssize_t*> allocate(n, sizeof(Py_ssize_t))
         for f in range(self.n_functions):
             self.kind[f] = <MergeFunction> kinds[f]
             self.width[f] = sum_width if is_quotient(self.kind[f]) else 1
@@ -61,10 +64,14 @@ cdef class Clusters:
         if self.within != NULL:
             self.n_line_parts += 2 * self.n_metrics
         self.line_buffer = <double*> allocate(2 * self.n_line_parts, sizeof(double))
-        self.value = <double*> allocate(n * n * self.n_parts, sizeof(double))
+        self.value = <double*> allocate(
+            distances.shape[1] * self.n_parts, sizeof(double)
+        )
         for i in range(n_points):
-            self.alive[i] = self.first[i] = self.node[i] = self.owner[i] = i
+            self.alive[i] = self.first[i] = self.node[i] = self.last[i] = i
+            self.next[i] = -1
             self.size[i] = 1
+            self.row[i] = i * n - <Py_ssize_t> i * (i + 1) // 2 - i - 1
         self.load_points()
 
     def __dealloc__(self):
@@ -75,7 +82,7 @@ cdef class Clusters:
         free(self.beta)
         free(self.value)
         free(self.within)
-        free(self.mixed)
+        free(self.weight)
         free(self.line_buffer)
         free(self.deciding)
         free(self.alive)
@@ -83,24 +90,25 @@ cdef class Clusters:
         free(self.first)
         free(self.node)
         free(self.owner)
+        free(self.last)
+        free(self.next)
+        free(self.row)
 
     cdef void load_points(self) noexcept nogil:
-        cdef Py_ssize_t i, j, pair = 0
-        cdef int f, m, at
-        for i in range(self.n_points):
-            for j in range(i + 1, self.n_points):
-                for f in range(self.n_functions):
-                    for m in range(self.n_metrics):
-                        at = self.offset[f] + m * self.width[f]
-                        self.parts(i, j)[at] = self.distances[m, pair]
-                        self.parts(j, i)[at] = self.distances[m, pair]
-                pair += 1
+        cdef Py_ssize_t pair
+        cdef double* number
+        cdef int f, m
+        for pair in range(self.distances.shape[1]):
+            number = self.value + pair * self.n_parts
+            for f in range(self.n_functions):
+                for m in range(self.n_metrics):
+                    number[m * self.width[f]] = self.distances[m, pair]
+                number += self.n_metrics * self.width[f]
 
     cdef int set_weights(
         self, const double[:, ::1] alpha, const double[:, ::1] beta
     ) except -1:
-        """Fix the mix; from here on `mixed` follows every merge."""
-        cdef Py_ssize_t n = self.n_points, i, j
+        """Fix the mix."""
         cdef int f, m
         for f in range(self.n_functions):
             self.alpha[2 * f] = alpha[f, 0]
@@ -108,13 +116,21 @@ cdef class Clusters:
         for m in range(self.n_metrics):
             self.beta[2 * m] = beta[m, 0]
             self.beta[2 * m + 1] = beta[m, 1]
-        if self.mixed == NULL:
-            self.mixed = <double*> allocate(n * n, sizeof(double))
-        for i in range(n):
-            for j in range(n):
-                if i != j:
-                    self.mixed[i * n + j] = self.mix(i, j)
+        if not self.quotients:
+            self.weight = <double*> allocate(self.n_parts, sizeof(double))
+            for f in range(self.n_functions):
+                for m in range(self.n_metrics):
+                    self.weight[f * self.n_metrics + m] = alpha[f, 0] * beta[m, 0]
         return 0
+
+    cdef void find_owners(self) noexcept nogil:
+        """Write down which slot holds each point."""
+        cdef int a, x
+        for a in range(self.n_alive):
+            x = self.alive[a]
+            while x >= 0:
+                self.owner[x] = self.alive[a]
+                x = self.next[x]
 
     cdef const double* line(self, int i, int j, double* buffer) noexcept nogil:
         """The numbers of two slots that are compared: Ward's are put together."""
@@ -227,7 +243,7 @@ cdef class Clusters:
         cdef int f
         for f in range(self.n_functions):
             if self.kind[f] == SINGLE or self.kind[f] == COMPLETE:
-                pair = self.deciding[(i * n + j) * self.n_functions + f]
+                pair = self.deciding[self.pair(i, j) * self.n_functions + f]
             else:
                 pair = (
                     min(self.first[i], self.first[j]) * n
@@ -240,7 +256,7 @@ cdef class Clusters:
         self, Py_ssize_t i, Py_ssize_t j, const double* number
     ) noexcept nogil:
         """Whether points i < j have these distances under all metrics."""
-        cdef Py_ssize_t pair = i * self.n_points - i * (i + 1) // 2 + j - i - 1
+        cdef Py_ssize_t pair = self.row[i] + j
         cdef int m
         for m in range(self.n_metrics):
             if self.distances[m, pair] != number[m]:
@@ -249,39 +265,36 @@ cdef class Clusters:
 
     cdef int track_deciding_pairs(self) except -1:
         """Find which point pair decides each entry; merges keep it up from here."""
-        cdef Py_ssize_t n = self.n_points, i, j, entry
-        cdef int f, a, b, known
+        cdef Py_ssize_t n = self.n_points, entry, n_entries
+        cdef int f, i, j, a, b
         if self.deciding != NULL:
             return 0
-        self.deciding = <int*> allocate(n * n * self.n_functions, sizeof(int))
-        for entry in range(n * n * self.n_functions):
+        n_entries = self.distances.shape[1] * self.n_functions
+        self.deciding = <int*> allocate(n_entries, sizeof(int))
+        for entry in range(n_entries):
             self.deciding[entry] = -1
+        self.find_owners()
         for i in range(n):
             for j in range(i + 1, n):
                 a = self.owner[i]
                 b = self.owner[j]
+                if a == b:
+                    continue
                 for f in range(self.n_functions):
-                    if a == b or not (
-                        self.kind[f] == SINGLE or self.kind[f] == COMPLETE
-                    ):
+                    if self.kind[f] != SINGLE and self.kind[f] != COMPLETE:
                         continue
-                    if not self.is_decided_by(
-                        i, j, self.parts(a, b) + self.offset[f]
-                    ):
-                        continue
-                    known = self.deciding[(a * n + b) * self.n_functions + f]
+                    entry = self.pair(a, b) * self.n_functions + f
                     # Points come in order: single keeps the first, complete the last.
-                    if known < 0 or self.kind[f] == COMPLETE:
-                        self.deciding[(a * n + b) * self.n_functions + f] = i * n + j
-                        self.deciding[(b * n + a) * self.n_functions + f] = i * n + j
+                    if (
+                        self.deciding[entry] < 0 or self.kind[f] == COMPLETE
+                    ) and self.is_decided_by(i, j, self.parts(a, b) + self.offset[f]):
+                        self.deciding[entry] = i * n + j
         return 0
 
     cdef void merge(self, int i, int j, int node) noexcept nogil:
         """Merge slot j into slot i."""
-        cdef Py_ssize_t n = self.n_points
-        cdef int a, x, f, at = 0
-        for f in range(self.n_functions):
-            self.join_rows(i, j, f)
+        cdef int a, at = 0
+        self.join_rows(i, j)
         if self.within != NULL:
             self.join_within(i, j)
         for a in range(self.n_alive):
@@ -294,47 +307,55 @@ cdef class Clusters:
         self.size[i] += self.size[j]
         self.first[i] = min(self.first[i], self.first[j])
         self.node[i] = node
-        for x in range(self.n_points):
-            if self.owner[x] == j:
-                self.owner[x] = i
-        if self.mixed != NULL:
-            for a in range(self.n_alive):
-                x = self.alive[a]
-                if x != i:
-                    self.mixed[i * n + x] = self.mixed[x * n + i] = self.mix(i, x)
+        self.next[self.last[i]] = j
+        self.last[i] = self.last[j]
 
-    cdef void join_rows(self, int i, int j, int f) noexcept nogil:
-        """Merge function f between the union of i and j, and every other slot."""
-        cdef MergeFunction kind = self.kind[f]
+    cdef void join_rows(self, int i, int j) noexcept nogil:
+        """Every merge function between the union of i and j, and each other slot."""
+        cdef bint plain = self.weight != NULL and self.n_metrics == 1
         cdef double* u
         cdef const double* v
-        cdef double* mirror
-        cdef int a, x, c, s, width = self.width[f], at = self.offset[f]
+        cdef int a, x, f
+        plain = plain and self.deciding == NULL
+        for f in range(self.n_functions):
+            plain = plain and (self.kind[f] == SINGLE or self.kind[f] == COMPLETE)
         for a in range(self.n_alive):
             x = self.alive[a]
             if x == i or x == j:
                 continue
-            u = self.parts(i, x) + at
-            v = self.parts(j, x) + at
-            if kind == SINGLE or kind == COMPLETE:
+            if not plain:
+                self.join_numbers(i, j, x)
+                continue
+            u = self.parts(i, x)
+            v = self.parts(j, x)
+            for f in range(self.n_functions):
+                if (v[f] < u[f]) == (self.kind[f] == SINGLE):
+                    u[f] = v[f]
+
+    cdef void join_numbers(self, int i, int j, int x) noexcept nogil:
+        cdef double* u = self.parts(i, x)
+        cdef const double* v = self.parts(j, x)
+        cdef int f, c, s, width
+        for f in range(self.n_functions):
+            width = self.width[f]
+            if self.kind[f] == SINGLE or self.kind[f] == COMPLETE:
                 if self.n_metrics == 1:
                     s = (u[0] > v[0]) - (u[0] < v[0])
                 else:
                     s = self.compare_points(u, v)
                 if self.deciding != NULL:
                     self.join_deciding(i, j, x, f, s)
-                if s != 0 and (s > 0) == (kind == SINGLE):
+                if s != 0 and (s > 0) == (self.kind[f] == SINGLE):
                     for c in range(self.n_metrics):
                         u[c] = v[c]
-            elif is_quotient(kind):
+            elif is_quotient(self.kind[f]):
                 for c in range(self.n_metrics):
                     add_wide(u + c * width, v + c * width, u + c * width, width)
             else:
                 for c in range(self.n_metrics):
                     u[c] = 0.5 * (u[c] + v[c])
-            mirror = self.parts(x, i) + at
-            for c in range(width * self.n_metrics):
-                mirror[c] = u[c]
+            u += width * self.n_metrics
+            v += width * self.n_metrics
 
     cdef void join_within(self, int i, int j) noexcept nogil:
         """The sums of squares inside the union of i and j."""
@@ -347,12 +368,9 @@ cdef class Clusters:
 
     cdef void join_deciding(self, int i, int j, int x, int f, int s) noexcept nogil:
         """`s` is the sign of (i, x) less (j, x); equal numbers join their pairs."""
-        cdef Py_ssize_t n = self.n_points
-        cdef int u = self.deciding[(i * n + x) * self.n_functions + f]
-        cdef int v = self.deciding[(j * n + x) * self.n_functions + f]
+        cdef int* entry = self.deciding + self.pair(i, x) * self.n_functions + f
+        cdef int u = entry[0], v = self.deciding[self.pair(j, x) * self.n_functions + f]
         if self.kind[f] == SINGLE:
-            u = u if s < 0 else v if s > 0 else min(u, v)
+            entry[0] = u if s < 0 else v if s > 0 else min(u, v)
         else:
-            u = u if s > 0 else v if s < 0 else max(u, v)
-        self.deciding[(i * n + x) * self.n_functions + f] = u
-        self.deciding[(x * n + i) * self.n_functions + f] = u
+            entry[0] = u if s > 0 else v if s < 0 else max(u, v)

@@ -35,7 +35,7 @@ cdef struct Frame:
     double* value       # the row of slot i before that merge
     double* within      # and the sums inside it
     int* deciding
-    int* owner          # which slot held each point
+    int last            # its last point
 
 
 @cython.final
@@ -71,7 +71,6 @@ cdef class ExecutionTree(Clusters):
             self.frames[depth].deciding = <int*> allocate(
                 n * self.n_functions, sizeof(int)
             )
-            self.frames[depth].owner = <int*> allocate(n, sizeof(int))
         self.alpha[0] = self.beta[0] = 1.0
         self.of_points = self.n_metrics == 2 and (
             self.kind[0] == SINGLE or self.kind[0] == COMPLETE
@@ -85,7 +84,6 @@ cdef class ExecutionTree(Clusters):
                 free(self.frames[depth].value)
                 free(self.frames[depth].within)
                 free(self.frames[depth].deciding)
-                free(self.frames[depth].owner)
         free(self.frames)
         free(self.left)
         free(self.right)
@@ -226,41 +224,48 @@ cdef class ExecutionTree(Clusters):
         cdef int a, b, s
         cdef bint new
         cdef double point[2]
-        for entry in range(n * n):
+        self.find_owners()
+        for entry in range(self.distances.shape[1]):
             self.deciding[entry] = -1
         for i in range(n):
             for j in range(i + 1, n):
                 pair += 1
-                a = min(self.owner[i], self.owner[j])
-                b = max(self.owner[i], self.owner[j])
+                a = self.owner[i]
+                b = self.owner[j]
                 if a == b:
                     continue
+                entry = self.pair(a, b)
                 point[0] = self.distances[0, pair]
                 point[1] = self.distances[1, pair]
-                new = self.deciding[a * n + b] < 0
+                new = self.deciding[entry] < 0
                 if not new:
                     s = self.compare_points(point, self.parts(a, b))
                     # Of equal pairs complete linkage is decided by the last.
                     new = s < 0 if self.kind[0] == SINGLE else s >= 0
                 if new:
-                    self.deciding[a * n + b] = self.deciding[b * n + a] = i * n + j
-                    for s in range(2):
-                        self.parts(a, b)[s] = self.parts(b, a)[s] = point[s]
+                    self.deciding[entry] = i * n + j
+                    self.parts(a, b)[0] = point[0]
+                    self.parts(a, b)[1] = point[1]
 
     cdef void descend(self, Frame* frame, int depth) noexcept nogil:
         """Carry out the frame's merge, keeping what it overwrites."""
-        cdef Py_ssize_t n = self.n_points, i = frame.i
-        cdef int node = self.n_points + depth
+        cdef int n = self.n_points, i = frame.i, x, node = self.n_points + depth
         frame.size = self.size[i]
         frame.first = self.first[i]
         frame.node = self.node[i]
-        memcpy(frame.value, self.parts(i, 0), n * self.n_parts * sizeof(double))
-        memcpy(
-            frame.deciding,
-            self.deciding + i * n * self.n_functions,
-            n * self.n_functions * sizeof(int),
-        )
-        memcpy(frame.owner, self.owner, n * sizeof(int))
+        frame.last = self.last[i]
+        for x in range(n):
+            if x != i:
+                memcpy(
+                    frame.value + x * self.n_parts,
+                    self.parts(i, x),
+                    self.n_parts * sizeof(double),
+                )
+                memcpy(
+                    frame.deciding + x * self.n_functions,
+                    self.deciding + self.pair(i, x) * self.n_functions,
+                    self.n_functions * sizeof(int),
+                )
         if self.within != NULL:
             memcpy(
                 frame.within,
@@ -275,8 +280,7 @@ cdef class ExecutionTree(Clusters):
 
     cdef void undo(self, Frame* frame) noexcept nogil:
         """Take the frame's merge back."""
-        cdef Py_ssize_t n = self.n_points, x, i = frame.i
-        cdef int a = self.n_alive, f
+        cdef int n = self.n_points, i = frame.i, x, a = self.n_alive
         self.size[i] = frame.size
         self.first[i] = frame.first
         self.node[i] = frame.node
@@ -285,28 +289,26 @@ cdef class ExecutionTree(Clusters):
             a -= 1
         self.alive[a] = frame.j
         self.n_alive += 1
-        memcpy(self.owner, frame.owner, n * sizeof(int))
+        self.last[i] = frame.last
+        self.next[frame.last] = -1
         if self.within != NULL:
             memcpy(
                 self.within + i * self.n_within,
                 frame.within,
                 self.n_within * sizeof(double),
             )
-        memcpy(
-            self.value + i * n * self.n_parts,
-            frame.value,
-            n * self.n_parts * sizeof(double),
-        )
         for x in range(n):
-            memcpy(
-                self.value + (x * n + i) * self.n_parts,
-                frame.value + x * self.n_parts,
-                self.n_parts * sizeof(double),
-            )
-            for f in range(self.n_functions):
-                self.deciding[(i * n + x) * self.n_functions + f] = (
-                    self.deciding[(x * n + i) * self.n_functions + f]
-                ) = frame.deciding[x * self.n_functions + f]
+            if x != i:
+                memcpy(
+                    self.parts(i, x),
+                    frame.value + x * self.n_parts,
+                    self.n_parts * sizeof(double),
+                )
+                memcpy(
+                    self.deciding + self.pair(i, x) * self.n_functions,
+                    frame.deciding + x * self.n_functions,
+                    self.n_functions * sizeof(int),
+                )
 
     cdef int leaf(self, double t) except -1 nogil:
         """One merge sequence is complete: it holds from t on."""

@@ -9,7 +9,7 @@ globally nearest pair is merged each time, from row minima, in O(n^2) to O(n^3).
 
 cimport cython
 from cpython.array cimport array
-from libc.math cimport fabs
+from libc.math cimport INFINITY, fabs
 from libc.stdlib cimport free
 from libc.string cimport memcpy
 
@@ -52,7 +52,7 @@ cdef class Run(Clusters):
             i, j = j, i
         self.children[step, 0] = min(self.node[i], self.node[j])
         self.children[step, 1] = max(self.node[i], self.node[j])
-        self.heights[step] = self.mixed[<Py_ssize_t> i * self.n_points + j]
+        self.heights[step] = self.mix(i, j)
         self.denominator[step] = self.below(i, j)
         memcpy(
             self.merged + step * self.n_line_parts,
@@ -64,26 +64,26 @@ cdef class Run(Clusters):
 
     cdef int nearest(self, int i, int after) except -2 nogil:
         """The slot nearest to i among those alive behind slot `after`, or -1."""
-        cdef const double* row = self.mixed + <Py_ssize_t> i * self.n_points
-        cdef double value, best = 0.0, margin = 0.0
+        cdef double value, best = INFINITY, above = INFINITY, below = INFINITY
         cdef int a, x, found = -1
         for a in range(self.n_alive):
             x = self.alive[a]
             if x == i or x <= after:
                 continue
-            value = row[x]
-            if found >= 0 and value >= best - margin:
-                if value > best + margin or self.compare(i, x, i, found) > 0:
-                    continue
+            value = self.mix(i, x)
+            if value > above or (
+                value >= below and self.compare(i, x, i, found) > 0
+            ):
+                continue
             found = x
             best = value
-            margin = TOLERANCE * value + self.slack
+            above = best + (TOLERANCE * best + self.slack)
+            below = best - (TOLERANCE * best + self.slack)
         return found
 
     cdef bint nearer(self, int i, int j, int k, int l) except? 1 nogil:
         """Whether slots (i, j) are nearer than (k, l)."""
-        cdef double a = self.mixed[<Py_ssize_t> i * self.n_points + j]
-        cdef double b = self.mixed[<Py_ssize_t> k * self.n_points + l]
+        cdef double a = self.mix(i, j), b = self.mix(k, l)
         if fabs(a - b) > TOLERANCE * max(a, b) + self.slack:
             return a < b
         return self.compare(i, j, k, l) < 0
@@ -260,3 +260,17 @@ def fixed_linkage(
             for i in range(n_points - 1):
                 run.rank[i] = i
     return [run.rank[i] for i in range(n_points - 1)]
+
+
+def extent(const double[:, ::1] distances):
+    """Return the least positive and the largest distance, zeros if there is none."""
+    cdef double value, low = INFINITY, top = 0.0
+    cdef Py_ssize_t metric, pair
+    for metric in range(distances.shape[0]):
+        for pair in range(distances.shape[1]):
+            value = distances[metric, pair]
+            if value > top:
+                top = value
+            if 0.0 < value < low:
+                low = value
+    return (low if top > 0.0 else 0.0), top
