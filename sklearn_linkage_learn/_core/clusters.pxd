@@ -28,6 +28,7 @@ cdef class Clusters:
     cdef int* deciding              # [slot pair][function] its point pair, or NULL
     cdef int* alive                 # the slots in use, ascending
     cdef int* size
+    cdef double* share              # one point's share of a cluster: 1 / size
     cdef int* first                 # smallest point of a cluster
     cdef int* node                  # scipy's id of a cluster
     cdef int* last                  # its points are a list that ends here,

@@ -44,6 +44,7 @@ cdef class Clusters:
         self.beta = <double*> allocate(2 * self.n_metrics, sizeof(double))
         self.alive = <int*> allocate(n, sizeof(int))
         self.size = <int*> allocate(n, sizeof(int))
+        self.share = <double*> allocate(n, sizeof(double))
         self.first = <int*> allocate(n, sizeof(int))
         self.node = <int*> allocate(n, sizeof(int))
         self.owner = <int*> allocate(n, sizeof(int))
@@ -71,6 +72,7 @@ cdef class Clusters:
             self.alive[i] = self.first[i] = self.node[i] = self.last[i] = i
             self.next[i] = -1
             self.size[i] = 1
+            self.share[i] = 1.0
             self.row[i] = i * n - <Py_ssize_t> i * (i + 1) // 2 - i - 1
         self.load_points()
 
@@ -87,6 +89,7 @@ cdef class Clusters:
         free(self.deciding)
         free(self.alive)
         free(self.size)
+        free(self.share)
         free(self.first)
         free(self.node)
         free(self.owner)
@@ -305,6 +308,7 @@ cdef class Clusters:
             self.alive + at, self.alive + at + 1, (self.n_alive - at) * sizeof(int)
         )
         self.size[i] += self.size[j]
+        self.share[i] = 1.0 / self.size[i]
         self.first[i] = min(self.first[i], self.first[j])
         self.node[i] = node
         self.next[self.last[i]] = j

@@ -282,6 +282,7 @@ cdef class ExecutionTree(Clusters):
         """Take the frame's merge back."""
         cdef int n = self.n_points, i = frame.i, x, a = self.n_alive
         self.size[i] = frame.size
+        self.share[i] = 1.0 / frame.size
         self.first[i] = frame.first
         self.node[i] = frame.node
         while a > 0 and self.alive[a - 1] > frame.j:
