@@ -10,15 +10,23 @@ import math
 
 import numpy as np
 
+from ._core.envelope import sweep_complete
 from ._core.execution_tree import enumerate_tree
 from ._core.kinetic import sweep
-from ._core.linkage import fixed_linkage, mix_metrics
+from ._core.linkage import extent, fixed_linkage
+from ._core.spanning_tree import sweep_single
 from ._piecewise import PiecewiseConstant
 
 # The codes are those of MergeFunction in _core/predicates.pxd.
 LINKAGES = {"single": 0, "complete": 1, "average": 2, "weighted": 3, "ward": 4}
 MIXABLE = ("single", "complete", "average")
 _AVERAGING = {"average", "weighted"}
+_METRIC_ENGINES = {
+    "single": sweep_single,
+    "complete": sweep_complete,
+    "average": sweep,
+    "ward": sweep,
+}
 
 
 def is_reducible(linkages):
@@ -46,34 +54,78 @@ def n_points_of(condensed):
     return (1 + math.isqrt(1 + 8 * n_pairs)) // 2
 
 
-def scale_exponent(distances):
-    """Power of two that brings distances where exact products cannot underflow.
+class Prepared:
+    """Distances as engines take them, with what exact arithmetic has to know.
 
-    Returns 0 for all but extreme data.
+    Attributes
+    ----------
+    distances : ndarray of shape (n_metrics, n_pairs)
+        Squared for Ward linkage, scaled by a power of two if they are extreme.
+    exponent : int
+        That power of two, 0 for all but extreme data.
     """
-    top = distances.max(initial=0.0)
-    if top == 0.0:
-        return 0
-    low = distances.min(where=distances > 0, initial=top)
-    if 2.0**-100 <= top <= 2.0**300 and low >= 2.0**-700:
-        return 0
-    if math.log2(top) - math.log2(low) > 1000:
-        raise ValueError(
-            f"distances span from {low:g} to {top:g}, too far for exact arithmetic: "
-            "raise the smallest or lower the largest ones"
+
+    def __init__(self, distances, *, squared=False):
+        if len(distances) == 1:
+            distances = np.asarray(distances[0])[np.newaxis]
+        self.distances = np.ascontiguousarray(distances, dtype=np.float64)
+        if squared:
+            self.distances = self.distances**2
+        self.n_points = n_points_of(self.distances)
+        self._low, self._top = extent(self.distances)
+        self.exponent = self._scale_exponent()
+        if self.exponent:
+            self.distances = np.ldexp(self.distances, self.exponent)
+            self._top = math.ldexp(self._top, self.exponent)
+            self._low = math.ldexp(self._low, self.exponent)
+
+    def _scale_exponent(self):
+        """Bring distances where exact products can neither underflow nor overflow."""
+        low, top = self._low, self._top
+        if top == 0.0 or (2.0**-100 <= top <= 2.0**300 and low >= 2.0**-700):
+            return 0
+        if math.log2(top) - math.log2(low) > 1000:
+            raise ValueError(
+                f"distances span from {low:g} to {top:g}, too far for exact "
+                "arithmetic: raise the smallest or lower the largest ones"
+            )
+        return 300 - math.frexp(top)[1]
+
+    @property
+    def sum_width(self):
+        """How many doubles hold any sum of distances between two clusters exactly."""
+        if self._top == 0.0:
+            return 2
+        bits = math.frexp(self._top)[1] - math.frexp(self._low)[1] + 53
+        bits += max(self.n_points**2 // 4, 1).bit_length()
+        return 2 if bits <= 104 else bits // 52 + 2
+
+    def arguments(self, linkages):
+        """What every engine takes first."""
+        # Ward's criterion is a difference of terms up to n times the largest distance.
+        slack = math.ldexp(self.n_points * self._top, -95)
+        codes = np.array([LINKAGES[name] for name in linkages], dtype=np.int32)
+        return self.distances, self.n_points, codes, self.sum_width, slack
+
+    def run(self, linkages, alpha, beta):
+        """Run at fixed weights: children by place, heights, and the merge order."""
+        n_merges = max(self.n_points - 1, 0)
+        children = np.empty((n_merges, 2), dtype=np.int32)
+        heights = np.empty(n_merges)
+        rank = fixed_linkage(
+            *self.arguments(linkages),
+            _exact_weights(alpha),
+            _exact_weights(beta),
+            is_reducible(linkages),
+            children,
+            heights,
         )
-    return 300 - math.frexp(top)[1]
+        return children, heights, np.array(rank, dtype=np.intp)
 
-
-def sum_width(distances, n_points):
-    """How many doubles hold any sum of distances between two clusters exactly."""
-    positive = distances[distances != 0.0]
-    if positive.size == 0:
-        return 2
-    exponents = np.frexp(positive)[1]
-    bits = int(exponents.max()) - int(exponents.min()) + 53
-    bits += max(n_points * n_points // 4, 1).bit_length()
-    return 2 if bits <= 104 else bits // 52 + 2
+    def first_run(self, linkages, alpha, beta):
+        """Children of the run at parameter 0, in merge order."""
+        children, _, rank = self.run(linkages, alpha, beta)
+        return _renamed(children, rank).astype(np.int32)
 
 
 def merge_curve(condensed, linkages, loss, algorithm="auto"):
@@ -92,18 +144,43 @@ def merge_curve(condensed, linkages, loss, algorithm="auto"):
     -------
     PiecewiseConstant
     """
-    distances, _ = _prepare([condensed])
-    n = n_points_of(distances)
-    arguments = (distances, n, _codes(linkages), sum_width(distances, n), loss)
+    prepared = Prepared([condensed])
+    arguments = (*prepared.arguments(linkages), loss)
     if choose_algorithm(linkages, algorithm) == "kinetic":
-        first = mixed_linkage([condensed], linkages, (1.0, 0.0))
-        pieces = sweep(*arguments, np.ascontiguousarray(first[:, :2], dtype=np.int32))
-    else:
-        pieces = enumerate_tree(*arguments)
-    starts, values, lower = (np.asarray(column) for column in pieces.columns())
-    return PiecewiseConstant(
-        np.append(starts, 1.0), values, None if (lower == values).all() else lower
-    )
+        return _curve(
+            sweep(*arguments, prepared.first_run(linkages, [1.0, 0.0], [1.0]))
+        )
+    return _curve(enumerate_tree(*arguments))
+
+
+def choose_metric_algorithm(linkage, algorithm="auto"):
+    """Name the engine for one merge function on two metrics."""
+    return "kinetic" if algorithm == "auto" else algorithm
+
+
+def metric_curve(distances, linkage, loss, algorithm="auto"):
+    """Loss of one instance for every mix of two metrics.
+
+    Parameters
+    ----------
+    distances : ndarray of shape (2, n_pairs)
+        Condensed distances under the metrics at parameter 0 and at 1. Ward linkage
+        mixes their squares.
+    linkage : str
+        The merge function.
+    loss : TreeLoss
+    algorithm : {"auto", "kinetic", "execution_tree"}
+
+    Returns
+    -------
+    PiecewiseConstant
+    """
+    prepared = Prepared(distances, squared=linkage == "ward")
+    if choose_metric_algorithm(linkage, algorithm) == "execution_tree":
+        return _curve(enumerate_tree(*prepared.arguments([linkage]), loss))
+    engine = _METRIC_ENGINES[linkage]
+    first = prepared.first_run([linkage], [1.0], [1.0, 0.0])
+    return _curve(engine(*prepared.arguments([linkage] * 2), loss, first))
 
 
 def mixed_linkage(distances, linkages, alpha, beta=((1.0, 0.0),)):
@@ -125,52 +202,38 @@ def mixed_linkage(distances, linkages, alpha, beta=((1.0, 0.0),)):
         Rows in merge order.
     """
     ward = "ward" in linkages
-    distances, exponent = _prepare(distances, squared=ward)
-    distances = _mix(distances, _exact_weights(beta))
-    n = n_points_of(distances)
-    children = np.empty((max(n - 1, 0), 2), dtype=np.int32)
-    heights = np.empty(max(n - 1, 0))
-    rank = fixed_linkage(
-        distances,
-        n,
-        _codes(linkages),
-        _exact_weights(alpha),
-        sum_width(distances, n),
-        is_reducible(linkages),
-        children,
-        heights,
-    )
-    heights = np.ldexp(heights, -exponent)
-    return linkage_matrix(children, np.sqrt(heights) if ward else heights, rank)
+    prepared = Prepared(distances, squared=ward)
+    children, heights, rank = prepared.run(linkages, alpha, beta)
+    heights = np.ldexp(heights, -prepared.exponent)
+    return linkage_matrix(children, np.sqrt(2 * heights) if ward else heights, rank)
 
 
 def linkage_matrix(children, heights, rank):
     """Scipy's `Z` of merges that are taken in the order `rank`."""
     n = len(children) + 1
-    rank = np.asarray(rank, dtype=np.intp)
-    ids = np.arange(2 * n - 1)
-    ids[n + rank] = n + np.arange(n - 1)
     Z = np.empty((n - 1, 4))
-    Z[:, :2] = np.sort(ids[children[rank]], axis=1)
+    Z[:, :2] = _renamed(children, rank)
     Z[:, 2] = heights[rank]
-    sizes = np.ones(2 * n - 1)
-    for row in range(n - 1):
-        sizes[n + row] = sizes[int(Z[row, 0])] + sizes[int(Z[row, 1])]
+    sizes = [1] * n
+    for left, right in Z[:, :2].astype(int).tolist():
+        sizes.append(sizes[left] + sizes[right])
     Z[:, 3] = sizes[n:]
     return Z
 
 
-def _prepare(distances, squared=False):
-    """Distances of all metrics in one array, scaled; and the scale's exponent."""
-    distances = np.ascontiguousarray(distances, dtype=np.float64)
-    if squared:
-        distances = distances**2
-    exponent = scale_exponent(distances)
-    return np.ldexp(distances, exponent) if exponent else distances, exponent
+def _renamed(children, rank):
+    """Children of merges in the order `rank`, merges named by their place in it."""
+    n = len(children) + 1
+    ids = np.arange(2 * n - 1)
+    ids[n + rank] = n + np.arange(n - 1)
+    return np.sort(ids[children[rank]], axis=1)
 
 
-def _codes(linkages):
-    return np.array([LINKAGES[name] for name in linkages], dtype=np.int32)
+def _curve(pieces):
+    starts, values, lower = (np.asarray(column) for column in pieces.columns())
+    return PiecewiseConstant(
+        np.append(starts, 1.0), values, None if (lower == values).all() else lower
+    )
 
 
 def _exact_weights(weights):
@@ -178,18 +241,3 @@ def _exact_weights(weights):
     if weights.ndim == 1:
         weights = np.column_stack([weights, np.zeros_like(weights)])
     return np.ascontiguousarray(weights)
-
-
-def _mix(distances, weights):
-    """The mixed metric, exactly: one row if a single metric has weight one."""
-    if len(weights) == 1 and tuple(weights[0]) == (1.0, 0.0):
-        return distances
-    width = sum_width(distances, 2) + 2 * len(weights)
-    mixed = np.empty((width, distances.shape[1]))
-    mix_metrics(distances, weights, mixed)
-    return np.ascontiguousarray(mixed[: _used_rows(mixed)])
-
-
-def _used_rows(mixed):
-    used = np.flatnonzero(mixed.any(axis=1))
-    return int(used[-1]) + 1 if used.size else 1

@@ -48,19 +48,6 @@ def point_pairs(A, B):
     return [(min(a, b), max(a, b)) for a in A for b in B]
 
 
-def merge_value(d, linkage, A, B):
-    """Value of one merge function and its deciding point pair."""
-    entries = [(d[i][j], (i, j)) for i, j in point_pairs(A, B)]
-    if linkage == "single":
-        return min(entries)
-    if linkage == "complete":
-        return max(entries)
-    if linkage == "average":
-        mean = sum(value for value, _ in entries) / len(entries)
-        return mean, min(pair for _, pair in entries)
-    raise ValueError(f"unknown linkage {linkage!r}")
-
-
 def rank(weights, values, pair):
     """Sort key of a cluster (or point) pair: smaller is nearer."""
     return (weigh(weights, values), *reversed(values), pair)
@@ -70,38 +57,52 @@ def weigh(weights, values):
     return sum(w * v for w, v in zip(weights, values, strict=True))
 
 
-# A family is a function `measure(A, B) -> (values, deciding pair)`, with one value per
-# weight. It depends on the two point sets only, so that results may be cached.
-
-
-def linkage_family(d, linkages):
-    """Several merge functions on one metric."""
-
-    @cache
-    def measure(A, B):
-        found = [merge_value(d, linkage, A, B) for linkage in linkages]
-        return tuple(value for value, _ in found), min(pair for _, pair in found)
-
-    return measure
-
-
-def metric_family(metrics, linkage, weights):
-    """One merge function on a mix of metrics; min and max are those at `weights`."""
-
-    def measure(A, B):
-        lines = point_lines(metrics, A, B)
-        if linkage == "average":
-            means = tuple(merge_value(d, "average", A, B)[0] for d in metrics)
-            return means, min(pair for _, pair in lines)
-        pick = {"single": min, "complete": max}[linkage]
-        return pick(lines, key=lambda line: rank(weights, *line))
-
-    return cache(measure)
-
-
 def point_lines(metrics, A, B):
     """The distances of each point pair under all metrics, with the pair."""
     return [(tuple(d[i][j] for d in metrics), (i, j)) for i, j in point_pairs(A, B)]
+
+
+def merge_line(metrics, beta, linkage, A, B):
+    """One merge function under each metric, and its deciding point pair.
+
+    The minimum or maximum is that of the metrics mixed by `beta`. Ward's criterion
+    takes the metrics to be squared distances.
+    """
+    lines = point_lines(metrics, A, B)
+    if linkage == "single":
+        return min(lines, key=lambda line: rank(beta, *line))
+    if linkage == "complete":
+        return max(lines, key=lambda line: rank(beta, *line))
+    measure = {"average": mean, "ward": ward}[linkage]
+    return tuple(measure(d, A, B) for d in metrics), min(pair for _, pair in lines)
+
+
+def mean(d, A, B):
+    return sum(d[i][j] for i, j in point_pairs(A, B)) / Fraction(len(A) * len(B))
+
+
+def ward(d, A, B):
+    """How much the sum of squares about the centroids grows in the merge."""
+
+    def scatter(C):
+        return sum((d[i][j] for i, j in combinations(C, 2)), Fraction(0)) / len(C)
+
+    return scatter(A | B) - scatter(A) - scatter(B)
+
+
+def family(metrics, beta, linkages):
+    """`measure(A, B)`: all merge functions under all metrics, and the deciding pair.
+
+    It depends on the two point sets only, so that results may be cached.
+    """
+
+    @cache
+    def measure(A, B):
+        found = [merge_line(metrics, beta, linkage, A, B) for linkage in linkages]
+        values = tuple(value for line, _ in found for value in line)
+        return values, min(pair for _, pair in found)
+
+    return measure
 
 
 def singletons(n):
@@ -143,25 +144,17 @@ def greedy(d, linkages, t):
     return greedy_weighted([d], [1], linkages, line_weights(t))
 
 
-def greedy_weighted(d_list, beta, linkages, alpha):
-    """Algorithm 1 for any number of merge functions and metrics.
+def greedy_metric(d0, d1, linkage, b):
+    """The same for two metrics and one merge function at b."""
+    return greedy_weighted([d0, d1], line_weights(b), [linkage], [1])
 
-    The metrics are summed first: ties look at the merge functions only.
-    """
+
+def greedy_weighted(d_list, beta, linkages, alpha):
+    """Algorithm 1 for any number of merge functions and metrics."""
     metrics = [exact(d) for d in d_list]
     alpha, beta = [Fraction(w) for w in alpha], [Fraction(w) for w in beta]
-    n = len(metrics[0])
-    d = [
-        [weigh(beta, [metric[i][j] for metric in metrics]) for j in range(n)]
-        for i in range(n)
-    ]
-    return run_of(n, linkage_family(d, linkages), alpha)
-
-
-def greedy_metric(d0, d1, linkage, b):
-    """One merge function on (1 - b) d0 + b d1, ordered just right of b."""
-    metrics, weights = (exact(d0), exact(d1)), line_weights(b)
-    return run_of(len(metrics[0]), metric_family(metrics, linkage, weights), weights)
+    weights = [a * b for a in alpha for b in beta]
+    return run_of(len(metrics[0]), family(metrics, beta, linkages), weights)
 
 
 def breakpoints_and_runs(d, linkages):
@@ -170,7 +163,7 @@ def breakpoints_and_runs(d, linkages):
     An interval holds its start; the last one holds 1 as well.
     """
     d = exact(d)
-    measure = linkage_family(d, linkages)
+    measure = family([d], [1], linkages)
     return sweep(len(d), lambda t: measure, lambda A, B: [measure(A, B)[0]])
 
 
@@ -179,12 +172,12 @@ def breakpoints_and_runs_metric(d0, d1, linkage):
     metrics = exact(d0), exact(d1)
 
     def measure_at(t):
-        return metric_family(metrics, linkage, line_weights(t))
+        return family(metrics, line_weights(t), [linkage])
 
     def lines(A, B):
-        if linkage == "average":
-            return [tuple(merge_value(d, linkage, A, B)[0] for d in metrics)]
-        return [line for line, _ in point_lines(metrics, A, B)]
+        if linkage in ("single", "complete"):
+            return [line for line, _ in point_lines(metrics, A, B)]
+        return [merge_line(metrics, None, linkage, A, B)[0]]
 
     return sweep(len(metrics[0]), measure_at, lines)
 
@@ -273,7 +266,7 @@ def mutual_nearest_pairs(clusters, measure, weights):
 def mutual_nearest_run(d, linkages, t, choose):
     """Merge mutually nearest pairs; `choose` takes one from a list of them."""
     d, weights = exact(d), line_weights(t)
-    measure, clusters, run = linkage_family(d, linkages), singletons(len(d)), []
+    measure, clusters, run = family([d], [1], linkages), singletons(len(d)), []
     while len(clusters) > 1:
         A, B = choose(mutual_nearest_pairs(clusters, measure, weights))
         run.append((A, B, weigh(weights, measure(A, B)[0])))
@@ -293,7 +286,7 @@ def is_mutual_nearest_run(d, linkages, t, merges):
 
 def follows(d, linkages, t, merges, allowed):
     d, weights = exact(d), line_weights(t)
-    measure, clusters = linkage_family(d, linkages), singletons(len(d))
+    measure, clusters = family([d], [1], linkages), singletons(len(d))
     for A, B, *_ in merges:
         pairs = allowed(clusters, measure, weights) if len(clusters) > 1 else []
         if {A, B} not in [set(pair) for pair in pairs]:

@@ -11,8 +11,9 @@ from libc.stdint cimport uint64_t
 from libc.stdlib cimport free, qsort
 from libc.string cimport memset
 
+from .memory cimport allocate
 from .prices cimport PricedHammingLoss
-from .pruning cimport MergeTree, allocate, misplaced
+from .pruning cimport MergeTree, misplaced
 
 cdef double NEVER = -1e300
 cdef int MOST_STATES = 1 << 17

@@ -2,74 +2,126 @@
 
 cimport cython
 
-from sklearn_linkage_learn._core.predicates cimport AVERAGE, Expansion, MergeFunction
+from .predicates cimport (
+    AVERAGE, Expansion, MergeFunction, WARD, ward_denominator, ward_value,
+)
 
 
 cdef class Clusters:
     cdef readonly int n_points
     cdef int n_functions
+    cdef int n_metrics
     cdef int n_alive
     cdef int n_parts                # doubles that one cluster pair takes
+    cdef int n_line_parts           # the same for exact comparisons
     cdef MergeFunction* kind        # per function
     cdef int* width                 # per function: doubles per number
     cdef int* offset                # per function: its first part
-    cdef double* value              # [slot][slot][part]
-    cdef double* weight             # per function: the weight as two doubles
-    cdef double* mixed              # [slot][slot] float filter of the mix, or NULL
-    cdef int* deciding              # [slot][slot][function] its point pair, or NULL
+    cdef double* alpha              # per function: its weight as two doubles
+    cdef double* beta               # per metric: its weight as two doubles
+    cdef double* value              # [slot pair][part], pairs in condensed order
+    cdef Py_ssize_t* row            # row[i] + j is the place of slots i < j there
+    cdef double* within             # [slot][metric][width] sums inside, for Ward
+    cdef int n_within               # doubles of it that one slot takes
+    cdef double* weight             # [part] if the mix is a weighted sum of parts
+    cdef double* line_buffer
+    cdef int* deciding              # [slot pair][function] its point pair, or NULL
     cdef int* alive                 # the slots in use, ascending
     cdef int* size
+    cdef double* share              # one point's share of a cluster: 1 / size
     cdef int* first                 # smallest point of a cluster
     cdef int* node                  # scipy's id of a cluster
-    cdef int* owner                 # slot that holds a point
+    cdef int* last                  # its points are a list that ends here,
+    cdef int* next                  # and goes on from point to point
+    cdef int* owner                 # slot that holds a point, once asked for
     cdef const double[:, ::1] distances
-    cdef bint has_average
+    cdef bint quotients             # whether some numbers are still to be divided
+    cdef double slack               # error of the filter that does not scale
 
     @cython.final
-    cdef inline double pairs(self, int i, int j) noexcept nogil:
-        """How many point pairs two slots have between them."""
-        return <double> self.size[i] * <double> self.size[j]
+    cdef inline double below(self, int i, int j) noexcept nogil:
+        """What sums between two slots are to be divided by."""
+        cdef double a = self.size[i], b = self.size[j]
+        return ward_denominator(a, b) if self.within != NULL else a * b
 
     @cython.final
-    cdef inline const double* parts(self, int i, int j) noexcept nogil:
+    cdef inline Py_ssize_t pair(self, int i, int j) noexcept nogil:
+        """Place of two slots in condensed order."""
+        return self.row[i] + j if i < j else self.row[j] + i
+
+    @cython.final
+    cdef inline double* parts(self, int i, int j) noexcept nogil:
         """All numbers kept for two slots."""
-        return self.value + (<Py_ssize_t> i * self.n_points + j) * self.n_parts
+        return self.value + self.pair(i, j) * self.n_parts
 
     @cython.final
-    cdef inline double approximate(self, int i, int j, int f) noexcept nogil:
-        """A merge function's value, to within a few roundings."""
+    cdef inline double shown(
+        self, const double* number, int f, int m, int i, int j
+    ) noexcept nogil:
+        """A number of slots i and j, to within a few roundings and slack."""
+        cdef int width = self.width[f]
+        cdef const double* u
+        cdef const double* v
+        if self.kind[f] == WARD:
+            u = self.within + (i * self.n_metrics + m) * width
+            v = self.within + (j * self.n_metrics + m) * width
+            return ward_value(
+                number[0], number[1], u[0], u[1], v[0], v[1],
+                self.size[i], self.size[j],
+            )
         if self.kind[f] == AVERAGE:
-            return self.parts(i, j)[self.offset[f]] / self.pairs(i, j)
-        return self.parts(i, j)[self.offset[f]]
+            return number[0] / self.below(i, j)
+        return number[0]
+
+    @cython.final
+    cdef inline double approximate(self, int i, int j, int f, int m) noexcept nogil:
+        """A merge function under one metric, to within a few roundings and slack."""
+        return self.shown(
+            self.parts(i, j) + self.offset[f] + m * self.width[f], f, m, i, j
+        )
 
     @cython.final
     cdef inline double mix(self, int i, int j) noexcept nogil:
-        """The mix at the current weights, to within a few roundings."""
-        cdef double total = 0.0
-        cdef int f
+        """The mix at the current weights, to within a few roundings and slack."""
+        cdef const double* number = self.parts(i, j)
+        cdef double total = 0.0, of_function
+        cdef int f, m
+        if self.weight != NULL and self.n_parts <= 2:
+            total = self.weight[0] * number[0]
+            if self.n_parts == 2:
+                total += self.weight[1] * number[1]
+            return total
         for f in range(self.n_functions):
-            total += self.weight[2 * f] * self.approximate(i, j, f)
+            of_function = 0.0
+            for m in range(self.n_metrics):
+                of_function += self.beta[2 * m] * self.shown(number, f, m, i, j)
+                number += self.width[f]
+            total += self.alpha[2 * f] * of_function
         return total
 
-    cdef int set_weights(self, const double[:, ::1] weights) except -1
+    cdef int set_weights(
+        self, const double[:, ::1] alpha, const double[:, ::1] beta
+    ) except -1
+    cdef void find_owners(self) noexcept nogil
     cdef int track_deciding_pairs(self) except -1
+    cdef const double* line(self, int i, int j, double* buffer) noexcept nogil
     cdef void gap(
-        self, Expansion* e, int f, const double* u, double pairs_u,
-        const double* v, double pairs_v,
+        self, Expansion* e, int f, int m, const double* u, double below_u,
+        const double* v, double below_v,
     ) noexcept nogil
-    cdef int compare_parts(
-        self, const double* u, double pairs_u, const double* v, double pairs_v
+    cdef int compare_lines(
+        self, const double* u, double below_u, const double* v, double below_v
     ) noexcept nogil
+    cdef int compare_points(self, const double* u, const double* v) noexcept nogil
     cdef int compare(self, int i, int j, int k, int l) except -2 nogil
     cdef int compare_ties(self, int i, int j, int k, int l) except -2 nogil
-    cdef int compare_point(
-        self, Py_ssize_t i, Py_ssize_t j, int f, const double* number
+    cdef long long deciding_pair(self, int i, int j) noexcept nogil
+    cdef bint is_decided_by(
+        self, Py_ssize_t i, Py_ssize_t j, const double* number
     ) noexcept nogil
     cdef void load_points(self) noexcept nogil
-    cdef long long deciding_pair(self, int i, int j) noexcept nogil
-    cdef void join_rows(self, int i, int j, int f) noexcept nogil
-    cdef double ward(
-        self, int i, int j, int x, double u, double v, double joined
-    ) noexcept nogil
+    cdef void join_rows(self, int i, int j) noexcept nogil
+    cdef void join_numbers(self, int i, int j, int x) noexcept nogil
     cdef void join_deciding(self, int i, int j, int x, int f, int s) noexcept nogil
+    cdef void join_within(self, int i, int j) noexcept nogil
     cdef void merge(self, int i, int j, int node) noexcept nogil

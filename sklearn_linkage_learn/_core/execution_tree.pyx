@@ -3,21 +3,25 @@
 Invariant: at depth m the first m merges are made, and `Frame m` says for which
 parameters [t, end) of the node they still have to be followed further. A node's
 children come from the paper's sweep: take the nearest pair at t, go to the first
-crossing of its line with any other pair's, repeat. Undoing a merge restores the one
-row it changed, so memory is O(n^2). Cost: O(m^2) for each edge at m clusters.
-Any two merge functions will do; leaves come in the order of the parameter.
+crossing of its line with any other line, repeat. The lines are those of cluster
+pairs; for single and complete linkage on two metrics, where a cluster pair's distance
+is the least or greatest of many lines, those of point pairs. Undoing a merge restores
+the one row it changed, so memory is O(n^2). Cost: O(m^2) for each edge at m clusters,
+O(n^2) with point pairs. Leaves come in the order of the parameter.
 """
 
 cimport cython
-from libc.stdlib cimport calloc, free, malloc
+from libc.stdlib cimport free
 from libc.string cimport memcpy
 
-from sklearn_linkage_learn._core.clusters cimport Clusters
-from sklearn_linkage_learn._core.pieces cimport Pieces
-from sklearn_linkage_learn._core.predicates cimport (
-    Expansion, TOLERANCE, crossing_bound, first_negative,
+from .clusters cimport Clusters
+from .memory cimport allocate
+from .pieces cimport Pieces
+from .predicates cimport (
+    COMPLETE, Expansion, NEVER, SINGLE, TOLERANCE, crossing_bound, first_negative,
+    gap_of_lines,
 )
-from sklearn_linkage_learn._core.pruning cimport MergeTree, TreeLoss
+from .pruning cimport MergeTree, TreeLoss
 
 
 cdef struct Frame:
@@ -29,12 +33,14 @@ cdef struct Frame:
     int first
     int node
     double* value       # the row of slot i before that merge
+    double* within      # and the sums inside it
     int* deciding
+    int last            # its last point
 
 
 @cython.final
 cdef class ExecutionTree(Clusters):
-    """Depth-first enumeration for a pair of merge functions."""
+    """Depth-first enumeration for two merge functions or two metrics."""
 
     cdef Pieces pieces
     cdef TreeLoss loss
@@ -44,33 +50,31 @@ cdef class ExecutionTree(Clusters):
     cdef int* order
     cdef int* cut
     cdef double* height
+    cdef bint of_points     # whether lines are those of point pairs
 
     def __cinit__(self, *args):
-        cdef Py_ssize_t n = max(self.n_points, 1), depth
-        self.frames = <Frame*> calloc(n, sizeof(Frame))
-        self.left = <int*> malloc(2 * n * sizeof(int))
-        self.right = <int*> malloc(2 * n * sizeof(int))
-        self.order = <int*> malloc(n * sizeof(int))
-        self.cut = <int*> malloc(n * sizeof(int))
-        self.height = <double*> calloc(2 * n, sizeof(double))
-        if (
-            self.frames == NULL or self.left == NULL or self.right == NULL
-            or self.order == NULL or self.cut == NULL or self.height == NULL
-        ):
-            raise MemoryError
+        cdef Py_ssize_t n = self.n_points, depth
+        self.frames = <Frame*> allocate(n, sizeof(Frame))
+        self.left = <int*> allocate(2 * n, sizeof(int))
+        self.right = <int*> allocate(2 * n, sizeof(int))
+        self.order = <int*> allocate(n, sizeof(int))
+        self.cut = <int*> allocate(n, sizeof(int))
+        self.height = <double*> allocate(2 * n, sizeof(double))
         for depth in range(n - 1):
             self.order[depth] = n + depth
-            self.frames[depth].value = <double*> malloc(
-                n * self.n_parts * sizeof(double)
+            self.frames[depth].value = <double*> allocate(
+                n * self.n_parts, sizeof(double)
             )
-            self.frames[depth].deciding = <int*> malloc(
-                n * self.n_functions * sizeof(int)
+            self.frames[depth].within = <double*> allocate(
+                self.n_within, sizeof(double)
             )
-            if (
-                self.frames[depth].value == NULL
-                or self.frames[depth].deciding == NULL
-            ):
-                raise MemoryError
+            self.frames[depth].deciding = <int*> allocate(
+                n * self.n_functions, sizeof(int)
+            )
+        self.alpha[0] = self.beta[0] = 1.0
+        self.of_points = self.n_metrics == 2 and (
+            self.kind[0] == SINGLE or self.kind[0] == COMPLETE
+        )
         self.track_deciding_pairs()
 
     def __dealloc__(self):
@@ -78,6 +82,7 @@ cdef class ExecutionTree(Clusters):
         if self.frames != NULL:
             for depth in range(max(self.n_points, 1)):
                 free(self.frames[depth].value)
+                free(self.frames[depth].within)
                 free(self.frames[depth].deciding)
         free(self.frames)
         free(self.left)
@@ -112,77 +117,161 @@ cdef class ExecutionTree(Clusters):
 
     cdef int next_child(self, Frame* frame) except -1 nogil:
         """The merge at frame.t; frame.t moves on to where another one takes over."""
-        cdef double t = frame.t, bound, p, q
+        cdef double start = frame.t, t = frame.t
+        cdef int i, j
+        self.nearest_pair(frame, t)
+        frame.t = self.next_takeover(frame, t)
+        while self.of_points and frame.t < frame.end:
+            # The crossing of two point pairs need not change the merge.
+            i, j, t = frame.i, frame.j, frame.t
+            self.nearest_pair(frame, t)
+            if i != frame.i or j != frame.j:
+                frame.i, frame.j = i, j
+                break
+            frame.t = self.next_crossing(frame, t)
+        if t > start and self.loss.uses_heights:
+            self.nearest_pair(frame, start)
+        return 0
+
+    cdef double next_takeover(self, Frame* frame, double t) noexcept nogil:
+        """Until when the frame's merge is the nearest, as far as can be told."""
+        cdef double bound, until = frame.end
         cdef int a, b, x, y
-        self.nearest_pair(frame)
-        p = self.approximate(frame.i, frame.j, 0)
-        q = self.approximate(frame.i, frame.j, 1)
-        frame.t = frame.end
+        if self.of_points:
+            return self.next_crossing(frame, t)
         for a in range(self.n_alive):
             x = self.alive[a]
             for b in range(a + 1, self.n_alive):
                 y = self.alive[b]
                 bound = crossing_bound(
-                    p, q, self.approximate(x, y, 0), self.approximate(x, y, 1)
+                    self.component(frame.i, frame.j, 0),
+                    self.component(frame.i, frame.j, 1),
+                    self.component(x, y, 0), self.component(x, y, 1), self.slack,
                 )
-                if bound >= frame.t:
-                    continue
-                bound = self.takeover(x, y, frame.i, frame.j)
-                if t < bound < frame.t:
-                    frame.t = bound
-        return 0
+                if bound < until:
+                    bound = self.takeover(x, y, frame.i, frame.j)
+                    if t < bound < until:
+                        until = bound
+        return until
+
+    cdef double component(self, int i, int j, int which) noexcept nogil:
+        """The value of two slots where the parameter is 0 or 1."""
+        if self.n_functions == 2:
+            return self.approximate(i, j, which, 0)
+        return self.approximate(i, j, 0, which)
 
     cdef double takeover(self, int x, int y, int i, int j) noexcept nogil:
         """From which parameter on slots (x, y) are nearer than (i, j), exactly."""
+        cdef const double* u = self.line(x, y, self.line_buffer)
+        cdef const double* v = self.line(i, j, self.line_buffer + self.n_line_parts)
         cdef Expansion start, end
-        self.gap(
-            &start, 0, self.parts(x, y), self.pairs(x, y),
-            self.parts(i, j), self.pairs(i, j),
-        )
-        self.gap(
-            &end, 1, self.parts(x, y), self.pairs(x, y),
-            self.parts(i, j), self.pairs(i, j),
-        )
+        cdef int f = self.n_functions - 1
+        self.gap(&start, 0, 0, u, self.below(x, y), v, self.below(i, j))
+        self.gap(&end, f, 1 - f, u, self.below(x, y), v, self.below(i, j))
         return first_negative(&start, &end)
 
-    cdef int nearest_pair(self, Frame* frame) except -1 nogil:
-        """Find the nearest pair of clusters just right of frame.t."""
-        cdef double t = frame.t, value, best = 0.0
+    cdef double next_crossing(self, Frame* frame, double t) noexcept nogil:
+        """Where the point pair that decides the merge next meets another one."""
+        cdef const double* chosen = self.parts(frame.i, frame.j)
+        cdef double until = frame.end, p, q
+        cdef Py_ssize_t i, j, pair = -1
+        for i in range(self.n_points):
+            for j in range(i + 1, self.n_points):
+                pair += 1
+                if self.owner[i] == self.owner[j]:
+                    continue
+                p = self.distances[0, pair]
+                q = self.distances[1, pair]
+                if min(
+                    crossing_bound(chosen[0], chosen[1], p, q, 0.0),
+                    crossing_bound(p, q, chosen[0], chosen[1], 0.0),
+                ) < until:
+                    until = min(until, meeting(chosen[0], chosen[1], p, q, t))
+        return until
+
+    cdef int nearest_pair(self, Frame* frame, double t) except -1 nogil:
+        """Find the nearest pair of clusters just right of t."""
+        cdef double value, best = 0.0, margin = 0.0
         cdef int a, b, x, y
-        frame.i = -1
+        cdef double* moving = self.alpha if self.n_functions == 2 else self.beta
         # 1 - t, exactly, in two doubles.
-        self.weight[0] = 1.0 - t
-        self.weight[1] = (1.0 - self.weight[0]) - t
-        self.weight[2] = t
-        self.weight[3] = 0.0
+        moving[0] = 1.0 - t
+        moving[1] = (1.0 - moving[0]) - t
+        moving[2] = t
+        moving[3] = 0.0
+        if self.of_points:
+            self.load_clusters()
+        frame.i = -1
         for a in range(self.n_alive):
             x = self.alive[a]
             for b in range(a + 1, self.n_alive):
                 y = self.alive[b]
                 value = self.mix(x, y)
-                if frame.i >= 0 and value >= best - TOLERANCE * best:
-                    if value > best + TOLERANCE * best:
+                if frame.i >= 0 and value >= best - margin:
+                    if value > best + margin:
                         continue
                     if self.compare(x, y, frame.i, frame.j) > 0:
                         continue
                 frame.i = x
                 frame.j = y
                 best = value
+                margin = TOLERANCE * value + self.slack
         return 0
+
+    cdef void load_clusters(self) noexcept nogil:
+        """Find the point pair that decides between any two clusters, afresh."""
+        cdef Py_ssize_t n = self.n_points, i, j, entry, pair = -1
+        cdef int a, b, s
+        cdef bint new
+        cdef double point[2]
+        self.find_owners()
+        for entry in range(self.distances.shape[1]):
+            self.deciding[entry] = -1
+        for i in range(n):
+            for j in range(i + 1, n):
+                pair += 1
+                a = self.owner[i]
+                b = self.owner[j]
+                if a == b:
+                    continue
+                entry = self.pair(a, b)
+                point[0] = self.distances[0, pair]
+                point[1] = self.distances[1, pair]
+                new = self.deciding[entry] < 0
+                if not new:
+                    s = self.compare_points(point, self.parts(a, b))
+                    # Of equal pairs complete linkage is decided by the last.
+                    new = s < 0 if self.kind[0] == SINGLE else s >= 0
+                if new:
+                    self.deciding[entry] = i * n + j
+                    self.parts(a, b)[0] = point[0]
+                    self.parts(a, b)[1] = point[1]
 
     cdef void descend(self, Frame* frame, int depth) noexcept nogil:
         """Carry out the frame's merge, keeping what it overwrites."""
-        cdef Py_ssize_t n = self.n_points, i = frame.i
-        cdef int node = self.n_points + depth
+        cdef int n = self.n_points, i = frame.i, x, node = self.n_points + depth
         frame.size = self.size[i]
         frame.first = self.first[i]
         frame.node = self.node[i]
-        memcpy(frame.value, self.parts(i, 0), n * self.n_parts * sizeof(double))
-        memcpy(
-            frame.deciding,
-            self.deciding + i * n * self.n_functions,
-            n * self.n_functions * sizeof(int),
-        )
+        frame.last = self.last[i]
+        for x in range(n):
+            if x != i:
+                memcpy(
+                    frame.value + x * self.n_parts,
+                    self.parts(i, x),
+                    self.n_parts * sizeof(double),
+                )
+                memcpy(
+                    frame.deciding + x * self.n_functions,
+                    self.deciding + self.pair(i, x) * self.n_functions,
+                    self.n_functions * sizeof(int),
+                )
+        if self.within != NULL:
+            memcpy(
+                frame.within,
+                self.within + i * self.n_within,
+                self.n_within * sizeof(double),
+            )
         self.left[node] = self.node[i]
         self.right[node] = self.node[frame.j]
         self.height[node] = self.mix(frame.i, frame.j)
@@ -191,9 +280,9 @@ cdef class ExecutionTree(Clusters):
 
     cdef void undo(self, Frame* frame) noexcept nogil:
         """Take the frame's merge back."""
-        cdef Py_ssize_t n = self.n_points, x, i = frame.i
-        cdef int a = self.n_alive, f
+        cdef int n = self.n_points, i = frame.i, x, a = self.n_alive
         self.size[i] = frame.size
+        self.share[i] = 1.0 / frame.size
         self.first[i] = frame.first
         self.node[i] = frame.node
         while a > 0 and self.alive[a - 1] > frame.j:
@@ -201,21 +290,26 @@ cdef class ExecutionTree(Clusters):
             a -= 1
         self.alive[a] = frame.j
         self.n_alive += 1
-        memcpy(
-            self.value + i * n * self.n_parts,
-            frame.value,
-            n * self.n_parts * sizeof(double),
-        )
-        for x in range(n):
+        self.last[i] = frame.last
+        self.next[frame.last] = -1
+        if self.within != NULL:
             memcpy(
-                self.value + (x * n + i) * self.n_parts,
-                frame.value + x * self.n_parts,
-                self.n_parts * sizeof(double),
+                self.within + i * self.n_within,
+                frame.within,
+                self.n_within * sizeof(double),
             )
-            for f in range(self.n_functions):
-                self.deciding[(i * n + x) * self.n_functions + f] = (
-                    self.deciding[(x * n + i) * self.n_functions + f]
-                ) = frame.deciding[x * self.n_functions + f]
+        for x in range(n):
+            if x != i:
+                memcpy(
+                    self.parts(i, x),
+                    frame.value + x * self.n_parts,
+                    self.n_parts * sizeof(double),
+                )
+                memcpy(
+                    self.deciding + self.pair(i, x) * self.n_functions,
+                    frame.deciding + x * self.n_functions,
+                    self.n_functions * sizeof(int),
+                )
 
     cdef int leaf(self, double t) except -1 nogil:
         """One merge sequence is complete: it holds from t on."""
@@ -246,23 +340,37 @@ cdef class ExecutionTree(Clusters):
                     found += 1
 
 
+cdef double meeting(double p, double q, double r, double s, double t) noexcept nogil:
+    """Where the lines (p, q) and (r, s) change their order behind t, exactly."""
+    cdef Expansion start, end
+    cdef double crossing
+    gap_of_lines(r, s, p, q, &start, &end)
+    crossing = first_negative(&start, &end)
+    if t < crossing < 1.0:
+        return crossing
+    gap_of_lines(p, q, r, s, &start, &end)
+    crossing = first_negative(&start, &end)
+    return crossing if crossing > t else NEVER
+
+
 def enumerate_tree(
     const double[:, ::1] distances,
     int n_points,
     const int[::1] kinds,
     int sum_width,
+    double slack,
     TreeLoss loss,
 ):
-    """Compute the loss of every merge sequence of a pair of merge functions.
+    """Compute the loss of every merge sequence of a family.
 
     Parameters
     ----------
-    distances : (1, n_pairs) array
-        Condensed distances.
-    kinds : (2,) array
-        Codes of the merge functions at parameter 0 and 1.
-    sum_width : int
-        How many doubles hold any sum of distances exactly.
+    distances : (n_metrics, n_pairs) array
+        Condensed distances, two rows for two metrics.
+    kinds : (n_functions,) array
+        Codes of the merge functions, two for two merge functions.
+    sum_width, slack : int, float
+        As in `fixed_linkage`.
     loss : TreeLoss
 
     Returns
@@ -270,7 +378,9 @@ def enumerate_tree(
     Pieces
         The loss by parameter; `n_trees` counts the merge sequences.
     """
-    cdef ExecutionTree tree = ExecutionTree(distances, n_points, kinds, sum_width)
+    cdef ExecutionTree tree = ExecutionTree(
+        distances, n_points, kinds, sum_width, slack
+    )
     tree.loss = loss
     tree.pieces = Pieces(loss)
     loss.reserve(max(2 * n_points - 1, 1))

@@ -2,7 +2,7 @@
 
 cimport cython
 
-from sklearn_linkage_learn._core.lines cimport Lines
+from .lines cimport Lines
 
 
 cdef extern from *:
@@ -42,7 +42,8 @@ cdef class FreeClusters(Lines):
     cdef double failure_bound(
         self, int k, int partner, double start, double end
     ) noexcept nogil
-    cdef double exact_failure(self, int node) noexcept nogil
+    cdef double certificate(self, int k, int l) noexcept nogil
+    cdef double exact_failure(self, int node) except? -1 nogil
     cdef bint holds(self, int node) noexcept nogil
     cdef double compete(self, int node) noexcept nogil
     cdef void join_frees(self, int k, int l, int node) noexcept nogil

@@ -2,29 +2,29 @@
 
 Invariant: `alive` lists the clusters at the current place of the sequence, and each
 free cluster has its lines to them in the same order, plane by plane: the parts of
-both merge functions, and for average linkage the mean. `shows` gives the plane that
-float filters read; whatever they cannot decide goes to the exact comparisons of
+both merge functions, and for sums their quotient. `shows` gives the plane that float
+filters read; whatever they cannot decide goes to the exact comparisons of
 Lines. Cost: O(alive) to free a cluster, to find its nearest one and to join two.
 """
 
 from libc.stdlib cimport free
 
-from sklearn_linkage_learn._core.lines cimport Lines, allocate
-from sklearn_linkage_learn._core.predicates cimport (
-    AVERAGE, COMPLETE, NEVER, SINGLE, TOLERANCE, add_wide, crossing_bound,
+from .lines cimport Lines, MOST_PARTS
+from .memory cimport allocate
+from .predicates cimport (
+    COMPLETE, NEVER, SINGLE, TOLERANCE, add_wide, crossing_bound, is_quotient,
 )
 
 
 cdef class FreeClusters(Lines):
     """All points alive, none free at first."""
 
-    def __cinit__(self, distances, n_points, kinds, sum_width, *args):
-        cdef Py_ssize_t n = max(self.n_points, 1)
+    def __cinit__(self, *args):
         cdef int node
-        self.alive = <int*> allocate(n * sizeof(int))
-        self.place = <int*> allocate(self.room * sizeof(int))
-        self.free_at = <int*> allocate(self.room * sizeof(int))
-        self.frees = <FreeCluster*> allocate(n * sizeof(FreeCluster))
+        self.alive = <int*> allocate(self.n_points, sizeof(int))
+        self.place = <int*> allocate(self.room, sizeof(int))
+        self.free_at = <int*> allocate(self.room, sizeof(int))
+        self.frees = <FreeCluster*> allocate(self.n_points, sizeof(FreeCluster))
         for node in range(self.room):
             self.free_at[node] = -1
         self.n_alive = self.n_points
@@ -47,10 +47,9 @@ cdef class FreeClusters(Lines):
         cdef Py_ssize_t n = self.n_points
         cdef FreeCluster* new = self.frees + k
         if k == self.n_free_blocks:
-            new.shared = NULL
-            new.lines = <double*> allocate(n * self.n_planes * sizeof(double))
             self.n_free_blocks += 1
-            new.shared = <int*> allocate(n * sizeof(int))
+            new.lines = <double*> allocate(n * self.n_planes, sizeof(double))
+            new.shared = <int*> allocate(n, sizeof(int))
         new.node = node
         new.nearest = -1
         new.distance = 0.0
@@ -71,9 +70,8 @@ cdef class FreeClusters(Lines):
                 for c in range(self.n_parts):
                     planes[c * n + a] = 0.0
                 if node != other:
-                    planes[a] = planes[self.offset[1] * n + a] = (
-                        self.distance(node, other)
-                    )
+                    for c in range(2):
+                        planes[self.offset[c] * n + a] = self.distance(c, node, other)
                 continue
             entry = self.entry(node, other)
             for c in range(self.n_parts):
@@ -81,20 +79,21 @@ cdef class FreeClusters(Lines):
         self.show(k)
 
     cdef void show(self, int k) noexcept nogil:
-        """Bring the means up to date, and keep the cluster away from itself."""
+        """Bring quotients up to date, and keep the cluster away from itself."""
         cdef double* planes = self.frees[k].lines
+        cdef int node = self.frees[k].node, f, a
         cdef Py_ssize_t n = self.n_points
-        cdef int f, a
         cdef const double* sums
-        cdef double* means
-        cdef double size = self.size[self.frees[k].node]
+        cdef double* values
         for f in range(2):
-            means = planes + self.shown[f] * n
-            if self.kind[f] == AVERAGE:
+            values = planes + self.shown[f] * n
+            if is_quotient(self.kind[f]):
                 sums = planes + self.offset[f] * n
                 for a in range(self.n_alive):
-                    means[a] = sums[a] / (size * self.size[self.alive[a]])
-            means[self.place[self.frees[k].node]] = FAR
+                    values[a] = self.quotient(
+                        f, sums[a], sums[n + a], node, self.alive[a]
+                    )
+            values[self.place[node]] = FAR
 
     cdef void set_bound(self, int k) noexcept nogil:
         """Free cluster k is part of the sequence again."""
@@ -128,7 +127,7 @@ cdef class FreeClusters(Lines):
                 continue
             found = a
             best = value
-            margin = TOLERANCE * value
+            margin = TOLERANCE * value + self.slack
         self.frees[k].nearest = self.alive[found]
         self.frees[k].distance = best
 
@@ -142,10 +141,20 @@ cdef class FreeClusters(Lines):
         cdef int a
         for a in range(self.n_alive):
             if a != partner:
-                best = min(best, crossing_bound(start, end, starts[a], ends[a]))
+                best = min(
+                    best, crossing_bound(start, end, starts[a], ends[a], self.slack)
+                )
         return best
 
-    cdef double exact_failure(self, int node) noexcept nogil:
+    cdef double certificate(self, int k, int l) noexcept nogil:
+        """Before when free clusters k and l stay nearest to each other."""
+        cdef int a = self.place[self.frees[k].node], b = self.place[self.frees[l].node]
+        cdef double start = self.shows(k, 0)[b], end = self.shows(k, 1)[b]
+        return min(
+            self.failure_bound(k, b, start, end), self.failure_bound(l, a, start, end)
+        )
+
+    cdef double exact_failure(self, int node) except? -1 nogil:
         """When the merge of the only two free clusters fails."""
         cdef double start = self.start[node], end = self.end[node], best = NEVER
         cdef const double* starts
@@ -157,7 +166,7 @@ cdef class FreeClusters(Lines):
             partner = self.place[self.frees[1 - k].node]
             for a in range(self.n_alive):
                 if a != partner and crossing_bound(
-                    start, end, starts[a], ends[a]
+                    start, end, starts[a], ends[a], self.slack
                 ) < best:
                     best = min(best, self.crossing(
                         self.frees[k].node, self.alive[a],
@@ -168,15 +177,16 @@ cdef class FreeClusters(Lines):
     cdef bint holds(self, int node) noexcept nogil:
         """Whether a merge is nearer than either child and any free cluster."""
         cdef double height = self.mix(self.start[node], self.end[node]), value
+        cdef double margin = TOLERANCE * height + self.slack
         cdef int k, side, child, a
         for k in range(self.n_free):
             for side in range(2):
                 child = self.right[node] if side else self.left[node]
                 a = self.place[child]
                 value = self.mix(self.shows(k, 0)[a], self.shows(k, 1)[a])
-                if value > height + TOLERANCE * height:
+                if value > height + margin:
                     continue
-                if value < height - TOLERANCE * height or self.compare(
+                if value < height - margin or self.compare(
                     self.frees[k].node, child, self.left[node], self.right[node]
                 ) < 0:
                     return False
@@ -189,6 +199,7 @@ cdef class FreeClusters(Lines):
         """
         cdef int a = self.place[self.left[node]], b = self.place[self.right[node]]
         cdef double start = self.start[node], end = self.end[node], fail = NEVER
+        cdef double slack = self.slack
         cdef Py_ssize_t n = self.n_points
         cdef const double* starts
         cdef const double* ends
@@ -197,8 +208,8 @@ cdef class FreeClusters(Lines):
         for k in range(self.n_free):
             starts = self.shows(k, 0)
             ends = self.shows(k, 1)
-            fail = min(fail, crossing_bound(start, end, starts[a], ends[a]))
-            fail = min(fail, crossing_bound(start, end, starts[b], ends[b]))
+            fail = min(fail, crossing_bound(start, end, starts[a], ends[a], slack))
+            fail = min(fail, crossing_bound(start, end, starts[b], ends[b], slack))
             self.join_entries(k, a, b, node)
             entry = self.row[node] + (
                 <Py_ssize_t> self.first[self.frees[k].node] * self.n_parts
@@ -213,8 +224,8 @@ cdef class FreeClusters(Lines):
         cdef double* planes = self.frees[k].lines
         cdef Py_ssize_t n = self.n_points
         cdef double* plane
-        cdef double u[96]
-        cdef double v[96]
+        cdef double u[MOST_PARTS]
+        cdef double v[MOST_PARTS]
         cdef int f, c
         for f in range(2):
             plane = planes + self.offset[f] * n
@@ -229,8 +240,8 @@ cdef class FreeClusters(Lines):
                 add_wide(u, v, u, self.width[f])
                 for c in range(self.width[f]):
                     plane[c * n + a] = u[c]
-                planes[self.shown[f] * n + a] = u[0] / (
-                    <double> self.size[self.frees[k].node] * self.size[node]
+                planes[self.shown[f] * n + a] = self.quotient(
+                    f, u[0], u[1], self.frees[k].node, node
                 )
 
     cdef void join_frees(self, int k, int l, int node) noexcept nogil:
@@ -305,8 +316,8 @@ cdef void add_planes(
     double* u, const double* v, int width, int count, Py_ssize_t stride
 ) noexcept nogil:
     """u += v for `count` numbers of `width` doubles, plane by plane."""
-    cdef double a[96]
-    cdef double b[96]
+    cdef double a[MOST_PARTS]
+    cdef double b[MOST_PARTS]
     cdef int i, c
     for i in range(count):
         for c in range(width):

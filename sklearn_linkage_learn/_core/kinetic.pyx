@@ -15,91 +15,66 @@ clusters the rest of the sequence stands. Cost: O(n) a repair for most, O(n^2) b
 for each part of a line.
 """
 
-cimport cython
-from libc.stdlib cimport calloc, free
+from libc.stdlib cimport free
 
-from sklearn_linkage_learn._core.free_clusters cimport FAR, FreeClusters
-from sklearn_linkage_learn._core.lines cimport allocate
-from sklearn_linkage_learn._core.pieces cimport Pieces
-from sklearn_linkage_learn._core.predicates cimport TOLERANCE, crossing_bound
-from sklearn_linkage_learn._core.pruning cimport MergeTree, TreeLoss
+from .free_clusters cimport FAR, FreeClusters
+from .memory cimport allocate
+from .pruning cimport TreeLoss
 
 
-@cython.final
 cdef class Kinetic(FreeClusters):
-    """The sweep over [0, 1] for a reducible pair of merge functions."""
+    """The sweep over [0, 1] for a family whose lines stand."""
 
-    cdef Pieces pieces
-    cdef TreeLoss loss
-    cdef int* sequence
-    cdef int* repaired          # the new run from the failing merge on
-    cdef int n_repaired
-    cdef int failing            # where the new run begins
-    cdef double* fails
-    cdef int* ghosts
-    cdef int* ghost_at          # index of a node in `ghosts`, -1 if it is none
-    cdef int n_ghosts
-    cdef int* order
-    cdef int* cut
-    cdef int* undone
-    cdef double* height
-
-    def __cinit__(self, distances, n_points, kinds, sum_width, TreeLoss loss):
-        cdef Py_ssize_t n = max(self.n_points, 1)
+    def __cinit__(self, *args):
         cdef int node
-        self.loss = loss
-        self.pieces = Pieces(loss)
-        self.sequence = <int*> allocate(n * sizeof(int))
-        self.repaired = <int*> allocate(n * sizeof(int))
-        self.ghosts = <int*> allocate(n * sizeof(int))
-        self.order = <int*> allocate(n * sizeof(int))
-        self.cut = <int*> allocate(n * sizeof(int))
-        self.undone = <int*> allocate(n * sizeof(int))
-        self.fails = <double*> allocate(self.room * sizeof(double))
-        self.height = <double*> calloc(self.room, sizeof(double))
-        self.ghost_at = <int*> allocate(self.room * sizeof(int))
-        if self.height == NULL:
-            raise MemoryError
+        self.repaired = <int*> allocate(self.n_points, sizeof(int))
+        self.ghosts = <int*> allocate(self.n_points, sizeof(int))
+        self.fails = <double*> allocate(self.room, sizeof(double))
+        self.ghost_at = <int*> allocate(self.room, sizeof(int))
         for node in range(self.room):
             self.ghost_at[node] = -1
-        loss.reserve(self.room)
 
     def __dealloc__(self):
-        free(self.sequence)
         free(self.repaired)
         free(self.fails)
         free(self.ghosts)
         free(self.ghost_at)
-        free(self.order)
-        free(self.cut)
-        free(self.undone)
-        free(self.height)
-
-    # Moving along the parameter.
 
     cdef int sweep(self) except -1 nogil:
         """From 0 to 1, one repair after the other."""
         cdef int place, second
-        cdef double fail
         while True:
             place = self.first_failure(&second)
             if place < 0:
-                break
+                return self.settle(1.0)
+            if self.expiring and self.fails[self.sequence[place]] > self.t:
+                self.move_to(self.fails[self.sequence[place]])
             self.gather_alive(place)
             self.free_children(self.sequence[place])
-            fail = self.exact_failure(self.sequence[place])
-            self.fails[self.sequence[place]] = fail
-            if fail >= 1.0 or self.comes_first(second, place):
+            if self.reach_failure(place, second):
+                self.settle(self.t)
+                self.repair(place)
+                self.pieces.n_events += 1
+            else:
                 self.set_all_bound()
-                continue
-            if fail > self.t:
-                self.settle(fail)
-                self.move_to(fail)
-            self.repair(place)
-            self.pieces.n_events += 1
-            if self.pieces.n_events % 256 == 0:
+            self.n_steps += 1
+            if self.n_steps % 256 == 0:
                 self.pieces.check_signals()
-        return self.settle(1.0)
+
+    cdef bint reach_failure(self, int place, int second) except -1 nogil:
+        """Move to where the merge at `place` fails, if no other one fails before."""
+        cdef int node = self.sequence[place], k
+        while True:
+            self.fails[node] = self.exact_failure(node)
+            if self.fails[node] <= self.t:
+                return True
+            if self.fails[node] >= 1.0 or self.comes_first(second, place):
+                return False
+            self.move_to(self.fails[node])
+            if not self.expiring:
+                return True
+            for k in range(2):
+                self.load_lines(k)
 
     cdef int first_failure(self, int* second) noexcept nogil:
         """Place of the merge that fails first, and of the next one; -1 if none."""
@@ -126,93 +101,6 @@ cdef class Kinetic(FreeClusters):
         fail_a = self.fails[self.sequence[a]]
         fail_b = self.fails[self.sequence[b]]
         return fail_a < fail_b or (fail_a == fail_b and a < b)
-
-    cdef int settle(self, double until) except -1 nogil:
-        """The tree stands from t until there: take its loss."""
-        cdef MergeTree tree
-        cdef double t = self.t
-        tree.n_leaves = self.n_points
-        tree.left = self.left
-        tree.right = self.right
-        tree.order = self.sequence
-        tree.height = self.height
-        tree.cut = self.cut
-        if self.loss.uses_heights:
-            self.sort_by_height()
-            tree.order = self.order
-        if not self.loss.uses_cut:
-            return self.pieces.add(t, &tree)
-        while t < until:
-            self.move_to(t)
-            t = self.find_cut(self.loss.n_labels)
-            self.pieces.add(self.t, &tree)
-        return 0
-
-    # The flat clusters, where the loss is one of them.
-
-    cdef double find_cut(self, int k) noexcept nogil:
-        """Undo the k - 1 highest merges; return until when these are the highest."""
-        cdef int n_cut = 1, i, node, highest
-        cdef double until = 1.0
-        self.cut[0] = self.sequence[self.n_points - 2] if self.n_points > 1 else 0
-        while n_cut < k:
-            highest = -1
-            for i in range(n_cut):
-                if self.cut[i] >= self.n_points and (
-                    highest < 0 or self.is_higher(self.cut[i], self.cut[highest])
-                ):
-                    highest = i
-            node = self.cut[highest]
-            self.undone[n_cut - 1] = node
-            self.cut[highest] = self.left[node]
-            self.cut[n_cut] = self.right[node]
-            n_cut += 1
-        for i in range(k - 1):
-            for highest in range(k):
-                if self.cut[highest] >= self.n_points:
-                    until = self.swap_before(self.undone[i], self.cut[highest], until)
-        return until
-
-    cdef bint is_higher(self, int u, int v) noexcept nogil:
-        """Whether merge u comes after merge v in the greedy run."""
-        cdef double a = self.mix(self.start[u], self.end[u])
-        cdef double b = self.mix(self.start[v], self.end[v])
-        if a > b + TOLERANCE * b:
-            return True
-        if b > a + TOLERANCE * a:
-            return False
-        return (
-            self.compare(self.left[u], self.right[u], self.left[v], self.right[v]) > 0
-        )
-
-    cdef double swap_before(self, int u, int v, double until) noexcept nogil:
-        """Until when merge u stays above merge v, if before `until`."""
-        cdef double bound = crossing_bound(
-            self.start[v], self.end[v], self.start[u], self.end[u]
-        )
-        if bound >= until:
-            return until
-        bound = self.crossing(self.left[u], self.right[u], self.left[v], self.right[v])
-        return bound if self.t < bound < until else until
-
-    cdef void sort_by_height(self) noexcept nogil:
-        """Put the merges in `order` by height; a nearly sorted list stays cheap."""
-        cdef int place, node, to
-        cdef double height
-        for place in range(self.n_points - 1):
-            node = self.sequence[place]
-            height = self.mix(self.start[node], self.end[node])
-            height = max(
-                height, max(self.height[self.left[node]], self.height[self.right[node]])
-            )
-            self.height[node] = height
-            to = place
-            while to > 0 and self.height[self.order[to - 1]] > height:
-                self.order[to] = self.order[to - 1]
-                to -= 1
-            self.order[to] = node
-
-    # Repair.
 
     cdef void gather_alive(self, int place) noexcept nogil:
         """The clusters before the merge at `place`: those that later merges take."""
@@ -312,19 +200,11 @@ cdef class Kinetic(FreeClusters):
     cdef int new_cluster(self, int k, int l) except -1 nogil:
         """A node for the union of two free clusters, with its certificate."""
         cdef int left = self.frees[k].node, right = self.frees[l].node
-        cdef int a = self.place[left], b = self.place[right]
-        cdef int node = self.new_node()
-        cdef double start = self.shows(k, 0)[b], end = self.shows(k, 1)[b]
-        self.left[node] = left
-        self.right[node] = right
-        self.parent[left] = self.parent[right] = node
-        self.size[node] = self.size[left] + self.size[right]
-        self.first[node] = min(self.first[left], self.first[right])
-        self.start[node] = start
-        self.end[node] = end
-        self.fails[node] = min(
-            self.failure_bound(k, b, start, end), self.failure_bound(l, a, start, end)
-        )
+        cdef int node = self.new_node(), b = self.place[right]
+        self.unite(node, left, right)
+        self.start[node] = self.shows(k, 0)[b]
+        self.end[node] = self.shows(k, 1)[b]
+        self.fails[node] = self.certificate(k, l)
         self.loss.join(node, left, right)
         return node
 
@@ -408,7 +288,6 @@ cdef class Kinetic(FreeClusters):
     cdef int play(self, const int[:, ::1] children) except -1 nogil:
         """Carry out the run at 0, so that every line and certificate is there."""
         cdef int place, side, child
-        self.move_to(0.0)
         for place in range(self.n_points - 1):
             for side in range(2):
                 child = children[place, side]
@@ -427,19 +306,21 @@ def sweep(
     int n_points,
     const int[::1] kinds,
     int sum_width,
+    double slack,
     TreeLoss loss,
     const int[:, ::1] children,
 ):
-    """Compute the loss of every tree of a reducible pair of merge functions.
+    """Compute the loss of every tree of a reducible family that is linear.
 
     Parameters
     ----------
-    distances : (1, n_pairs) array
+    distances : (n_metrics, n_pairs) array
         Condensed distances.
     kinds : (2,) array
-        Codes of the merge functions at parameter 0 and 1.
-    sum_width : int
-        How many doubles hold any sum of distances exactly.
+        Codes of the merge functions at parameter 0 and 1. With two metrics each one
+        reads its own.
+    sum_width, slack : int, float
+        As in `fixed_linkage`.
     loss : TreeLoss
     children : (n_points - 1, 2) array
         The merges of the run at parameter 0 by scipy's ids, in greedy order.
@@ -449,7 +330,7 @@ def sweep(
     Pieces
         The loss by parameter; `n_events` counts the repairs.
     """
-    cdef Kinetic engine = Kinetic(distances, n_points, kinds, sum_width, loss)
+    cdef Kinetic engine = Kinetic(distances, n_points, kinds, sum_width, slack, loss)
     with nogil:
         engine.play(children)
         engine.sweep()

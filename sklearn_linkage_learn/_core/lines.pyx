@@ -2,21 +2,24 @@
 
 Invariant: two clusters that coexist in the sequence have their line, exactly, in the
 row of the younger one, at the first point of the older one (first points of
-coexisting clusters differ). A line is what each of the two merge functions gives at
-parameter 0 and 1; it depends on the two point sets only, so rows stay right when the
-sequence changes around them. Cost: 8 * n_parts * n bytes a row, O(1) a look-up.
+coexisting clusters differ). A line is what two merge functions, or one under two
+metrics, give where the parameter is 0 and 1; it depends on the two point sets only,
+so rows stay right when the sequence changes around them. Cost: 8 * n_parts * n bytes
+a row, O(1) a look-up.
 """
 
-from libc.stdlib cimport calloc, free, malloc
+from libc.stdlib cimport free
 
-from sklearn_linkage_learn._core.predicates cimport (
-    AVERAGE, COMPLETE, Expansion, MergeFunction, difference,
-    first_negative, order_at,
+from .memory cimport allocate
+from .predicates cimport (
+    COMPLETE, Expansion, MergeFunction, WARD, add_wide, difference, first_negative,
+    is_quotient, order_at, ward_numerator,
 )
+from .tree_sweep cimport TreeSweep
 
 
-cdef class Lines:
-    """Leaves 0..n-1 and their distances at first."""
+cdef class Lines(TreeSweep):
+    """Leaves and their distances at first."""
 
     def __cinit__(
         self,
@@ -24,39 +27,36 @@ cdef class Lines:
         int n_points,
         const int[::1] kinds,
         int sum_width,
+        double slack,
         *args,
     ):
         cdef int f, i
-        self.n_points = n_points
         self.distances = distances
         for f in range(2):
             self.kind[f] = <MergeFunction> kinds[f]
-            self.width[f] = sum_width if kinds[f] == AVERAGE else 1
+            self.metric[f] = f if distances.shape[0] == 2 else 0
+            self.width[f] = sum_width if is_quotient(self.kind[f]) else 1
             self.offset[f] = self.n_parts
-            self.shown[f] = self.n_parts
             self.n_parts += self.width[f]
+        if self.n_parts > MOST_PARTS:
+            raise OverflowError("sums of these distances need too many bits")
         self.n_planes = self.n_parts
         for f in range(2):
-            if self.kind[f] == AVERAGE:
+            self.shown[f] = self.offset[f]
+            if is_quotient(self.kind[f]):
                 self.shown[f] = self.n_planes
                 self.n_planes += 1
-                self.has_average = True
-        self.room = 3 * n_points + 1
-        self.members = <int*> allocate(self.room * sizeof(int))
-        self.left = <int*> allocate(self.room * sizeof(int))
-        self.right = <int*> allocate(self.room * sizeof(int))
-        self.parent = <int*> allocate(self.room * sizeof(int))
-        self.size = <int*> allocate(self.room * sizeof(int))
-        self.first = <int*> allocate(self.room * sizeof(int))
-        self.position = <int*> allocate(self.room * sizeof(int))
-        self.spare = <int*> allocate(self.room * sizeof(int))
-        self.start = <double*> allocate(self.room * sizeof(double))
-        self.end = <double*> allocate(self.room * sizeof(double))
-        self.row = <double**> calloc(self.room, sizeof(double*))
-        if self.row == NULL:
-            raise MemoryError
+                self.quotients = True
+        self.first = <int*> allocate(self.room, sizeof(int))
+        self.position = <int*> allocate(self.room, sizeof(int))
+        self.spare = <int*> allocate(self.room, sizeof(int))
+        self.row = <double**> allocate(self.room, sizeof(double*))
+        if self.kind[0] == WARD:
+            self.slack = slack
+            self.within = <double*> allocate(
+                2 * self.room * sum_width, sizeof(double)
+            )
         for i in range(n_points):
-            self.size[i] = 1
             self.first[i] = i
             self.position[i] = -1
         self.n_nodes = n_points
@@ -67,21 +67,16 @@ cdef class Lines:
             for node in range(self.room):
                 free(self.row[node])
         free(self.row)
-        free(self.left)
-        free(self.right)
-        free(self.parent)
-        free(self.size)
         free(self.first)
         free(self.position)
-        free(self.start)
-        free(self.end)
+        free(self.within)
         free(self.spare)
-        free(self.members)
 
-    cdef void move_to(self, double t) noexcept nogil:
-        self.t = t
-        self.rest = 1.0 - t
-        self.rest_low = (1.0 - self.rest) - t
+    cdef int compare_merges(self, int u, int v) noexcept nogil:
+        return self.compare(self.left[u], self.right[u], self.left[v], self.right[v])
+
+    cdef double merge_crossing(self, int u, int v) noexcept nogil:
+        return self.crossing(self.left[u], self.right[u], self.left[v], self.right[v])
 
     cdef int new_node(self) except -1 nogil:
         """An id with a row of its own."""
@@ -94,7 +89,7 @@ cdef class Lines:
             self.n_nodes += 1
         if self.row[node] == NULL:
             self.row[node] = <double*> allocate(
-                <size_t> self.n_points * self.n_parts * sizeof(double)
+                <size_t> self.n_points * self.n_parts, sizeof(double)
             )
         self.parent[node] = -1
         return node
@@ -103,36 +98,78 @@ cdef class Lines:
         self.spare[self.n_spare] = node
         self.n_spare += 1
 
+    cdef void unite(self, int node, int left, int right) noexcept nogil:
+        """Make a node the union of two coexisting clusters."""
+        cdef double parts[MOST_PARTS]
+        cdef double* sums
+        cdef int f, width
+        self.left[node] = left
+        self.right[node] = right
+        self.parent[left] = self.parent[right] = node
+        self.size[node] = self.size[left] + self.size[right]
+        self.first[node] = min(self.first[left], self.first[right])
+        if self.within == NULL:
+            return
+        self.fetch(left, right, parts)
+        for f in range(2):
+            width = self.width[f]
+            sums = self.within + (2 * node + f) * width
+            add_wide(
+                self.within + (2 * left + f) * width,
+                self.within + (2 * right + f) * width,
+                sums,
+                width,
+            )
+            add_wide(sums, parts + self.offset[f], sums, width)
+
     cdef void fetch(self, int x, int y, double* parts) noexcept nogil:
-        """Copy the line between two coexisting clusters."""
+        """Copy the stored numbers of two coexisting clusters."""
         cdef const double* source
         cdef int c
         if x < self.n_points and y < self.n_points:
             for c in range(self.n_parts):
                 parts[c] = 0.0
-            parts[0] = parts[self.offset[1]] = self.distance(x, y)
+            for c in range(2):
+                parts[self.offset[c]] = self.distance(c, x, y)
             return
         source = self.entry(x, y)
         for c in range(self.n_parts):
             parts[c] = source[c]
 
+    cdef void line(self, int x, int y, double* parts) noexcept nogil:
+        """The numbers of two clusters that are compared: Ward's are put together."""
+        cdef double sums[MOST_PARTS]
+        cdef int f, width
+        if self.kind[0] != WARD:
+            self.fetch(x, y, parts)
+            return
+        self.fetch(x, y, sums)
+        for f in range(2):
+            width = self.width[f]
+            ward_numerator(
+                sums + self.offset[f],
+                self.within + (2 * x + f) * width,
+                self.within + (2 * y + f) * width,
+                width, self.size[x], self.size[y], parts + f * (width + 2),
+            )
+
     cdef void gaps(
         self, int x, int y, int u, int v, Expansion* start, Expansion* end
     ) noexcept nogil:
-        """The line of (x, y) less that of (u, v), times their numbers of pairs."""
-        cdef double a[96]
-        cdef double b[96]
-        cdef double pairs_a = <double> self.size[x] * <double> self.size[y]
-        cdef double pairs_b = <double> self.size[u] * <double> self.size[v]
-        self.fetch(x, y, a)
-        self.fetch(u, v, b)
+        """The line of (x, y) less that of (u, v), denominators cleared."""
+        cdef double a[MOST_PARTS + 4]
+        cdef double b[MOST_PARTS + 4]
+        cdef int more = 2 if self.kind[0] == WARD else 0
+        cdef int at = self.offset[1] + more
+        self.line(x, y, a)
+        self.line(u, v, b)
         difference(
-            start, self.kind[0], a, b, self.width[0], pairs_a, pairs_b,
-            self.has_average,
+            start, self.kind[0], a, b, self.width[0] + more,
+            self.below(x, y), self.below(u, v), self.quotients,
         )
         difference(
-            end, self.kind[1], a + self.offset[1], b + self.offset[1], self.width[1],
-            pairs_a, pairs_b, self.has_average,
+            end, self.kind[1], a + at, b + at, self.width[1] + more,
+            self.below(x, y), self.below(u, v), self.quotients,
         )
 
     cdef int compare(self, int x, int y, int u, int v) noexcept nogil:
@@ -154,15 +191,14 @@ cdef class Lines:
     cdef long long deciding_pair(self, int x, int y) noexcept nogil:
         """The earliest point pair that decides a merge function of (x, y)."""
         cdef Py_ssize_t n = self.n_points, low, high
-        cdef double parts[96]
+        cdef double parts[MOST_PARTS]
         cdef int a, b, f, n_x, n_y
-        cdef long long pair, best, decided
-        best = <long long> n * min(self.first[x], self.first[y]) + max(
-            self.first[x], self.first[y]
-        )
-        if self.has_average or (x < n and y < n):
-            return best  # the earliest pair there is
-        best = n * n
+        cdef long long pair, decided, best = n * n
+        if self.quotients or (x < n and y < n):
+            # The earliest pair there is.
+            return <long long> n * min(self.first[x], self.first[y]) + max(
+                self.first[x], self.first[y]
+            )
         self.fetch(x, y, parts)
         n_x = self.list_members(x, self.members)
         n_y = self.list_members(y, self.members + n_x)
@@ -172,7 +208,7 @@ cdef class Lines:
                 for b in range(n_x, n_x + n_y):
                     low = min(self.members[a], self.members[b])
                     high = max(self.members[a], self.members[b])
-                    if self.distance(low, high) != parts[self.offset[f]]:
+                    if self.distance(f, low, high) != parts[self.offset[f]]:
                         continue
                     pair = low * n + high
                     if decided < 0 or (
@@ -181,27 +217,3 @@ cdef class Lines:
                         decided = pair
             best = min(best, decided)
         return best
-
-    cdef int list_members(self, int node, int* members) noexcept nogil:
-        """Write the points of a cluster, return how many."""
-        cdef int done = 0, waiting = 1
-        # Unfinished nodes stand behind the finished points; together they never
-        # outnumber the cluster's points.
-        members[0] = node
-        while done < waiting:
-            node = members[done]
-            if node < self.n_points:
-                done += 1
-            else:
-                members[done] = self.left[node]
-                members[waiting] = self.right[node]
-                waiting += 1
-        return done
-
-
-cdef void* allocate(size_t n_bytes) except NULL nogil:
-    cdef void* block = malloc(n_bytes)
-    if block == NULL:
-        with gil:
-            raise MemoryError
-    return block

@@ -9,14 +9,13 @@ globally nearest pair is merged each time, from row minima, in O(n^2) to O(n^3).
 
 cimport cython
 from cpython.array cimport array
-from libc.math cimport fabs
-from libc.stdlib cimport free, malloc
+from libc.math cimport INFINITY, fabs
+from libc.stdlib cimport free
 from libc.string cimport memcpy
 
-from sklearn_linkage_learn._core.clusters cimport Clusters
-from sklearn_linkage_learn._core.predicates cimport (
-    COMPLETE, Expansion, SINGLE, TOLERANCE, add_parts, clear, store,
-)
+from .clusters cimport Clusters
+from .memory cimport allocate
+from .predicates cimport AVERAGE, COMPLETE, SINGLE, TOLERANCE
 
 
 @cython.final
@@ -26,27 +25,22 @@ cdef class Run(Clusters):
     cdef int n_merges
     cdef int[:, ::1] children       # by scipy's node ids
     cdef double[::1] heights
-    cdef double* line               # what the merged clusters had between them
-    cdef double* n_pairs
+    cdef double* merged             # the line of the clusters of each merge
+    cdef double* denominator        # what that is to be divided by
     cdef long long* earliest        # their earliest deciding point pair, or NULL
     cdef int* rank
     cdef int* links
 
     def __cinit__(self, *args):
-        cdef Py_ssize_t n = max(self.n_points, 1)
-        self.line = <double*> malloc(n * self.n_parts * sizeof(double))
-        self.n_pairs = <double*> malloc(n * sizeof(double))
-        self.rank = <int*> malloc(2 * n * sizeof(int))
-        self.links = <int*> malloc(n * sizeof(int))
-        if (
-            self.line == NULL or self.n_pairs == NULL or self.rank == NULL
-            or self.links == NULL
-        ):
-            raise MemoryError
+        cdef Py_ssize_t n = self.n_points
+        self.merged = <double*> allocate(n * self.n_line_parts, sizeof(double))
+        self.denominator = <double*> allocate(n, sizeof(double))
+        self.rank = <int*> allocate(2 * n, sizeof(int))
+        self.links = <int*> allocate(n, sizeof(int))
 
     def __dealloc__(self):
-        free(self.line)
-        free(self.n_pairs)
+        free(self.merged)
+        free(self.denominator)
         free(self.earliest)
         free(self.rank)
         free(self.links)
@@ -58,39 +52,56 @@ cdef class Run(Clusters):
             i, j = j, i
         self.children[step, 0] = min(self.node[i], self.node[j])
         self.children[step, 1] = max(self.node[i], self.node[j])
-        self.heights[step] = self.mixed[<Py_ssize_t> i * self.n_points + j]
-        self.n_pairs[step] = self.pairs(i, j)
+        self.heights[step] = self.mix(i, j)
+        self.denominator[step] = self.below(i, j)
         memcpy(
-            self.line + step * self.n_parts,
-            self.parts(i, j),
-            self.n_parts * sizeof(double),
+            self.merged + step * self.n_line_parts,
+            self.line(i, j, self.line_buffer),
+            self.n_line_parts * sizeof(double),
         )
         self.merge(i, j, self.n_points + step)
         self.n_merges += 1
 
     cdef int nearest(self, int i, int after) except -2 nogil:
         """The slot nearest to i among those alive behind slot `after`, or -1."""
-        cdef const double* row = self.mixed + <Py_ssize_t> i * self.n_points
-        cdef double value, best = 0.0, margin = 0.0
-        cdef int a, x, found = -1
+        cdef double value, best = INFINITY, above = INFINITY, below = INFINITY, means
+        cdef int a, x, found = -1, other = self.n_functions - 1
+        # The usual mixes are spelled out: this is where most of the time goes.
+        cdef bint fast = (
+            self.n_metrics == 1 and self.n_functions <= 2 and self.within == NULL
+        )
+        cdef bint first_is_mean = self.kind[0] == AVERAGE
+        cdef bint second_is_mean = self.kind[other] == AVERAGE
+        cdef double first = self.alpha[0], second = self.alpha[2] if other else 0.0
+        cdef int at = self.offset[other]
+        cdef const double* number
         for a in range(self.n_alive):
             x = self.alive[a]
             if x == i or x <= after:
                 continue
-            value = row[x]
-            if found >= 0 and value >= best - margin:
-                if value > best + margin or self.compare(i, x, i, found) > 0:
-                    continue
+            if fast:
+                number = self.parts(i, x)
+                means = self.share[i] * self.share[x]
+                value = (
+                    first * number[0] * (means if first_is_mean else 1.0)
+                    + second * number[at] * (means if second_is_mean else 1.0)
+                )
+            else:
+                value = self.mix(i, x)
+            if value > above or (
+                value >= below and self.compare(i, x, i, found) > 0
+            ):
+                continue
             found = x
             best = value
-            margin = TOLERANCE * value
+            above = best + (TOLERANCE * best + self.slack)
+            below = best - (TOLERANCE * best + self.slack)
         return found
 
     cdef bint nearer(self, int i, int j, int k, int l) except? 1 nogil:
         """Whether slots (i, j) are nearer than (k, l)."""
-        cdef double a = self.mixed[<Py_ssize_t> i * self.n_points + j]
-        cdef double b = self.mixed[<Py_ssize_t> k * self.n_points + l]
-        if fabs(a - b) > TOLERANCE * max(a, b):
+        cdef double a = self.mix(i, j), b = self.mix(k, l)
+        if fabs(a - b) > TOLERANCE * max(a, b) + self.slack:
             return a < b
         return self.compare(i, j, k, l) < 0
 
@@ -138,11 +149,11 @@ cdef class Run(Clusters):
         """Whether merge u comes before merge v where the nearest pair goes first."""
         cdef double a = self.heights[u], b = self.heights[v]
         cdef int s
-        if fabs(a - b) > TOLERANCE * max(a, b):
+        if fabs(a - b) > TOLERANCE * max(a, b) + self.slack:
             return a < b
-        s = self.compare_parts(
-            self.line + u * self.n_parts, self.n_pairs[u],
-            self.line + v * self.n_parts, self.n_pairs[v],
+        s = self.compare_lines(
+            self.merged + u * self.n_line_parts, self.denominator[u],
+            self.merged + v * self.n_line_parts, self.denominator[v],
         )
         if s != 0:
             return s < 0
@@ -156,9 +167,7 @@ cdef class Run(Clusters):
         cdef Py_ssize_t n = self.n_points
         cdef int step, f
         members = [array("i", [i]) for i in range(n)]
-        self.earliest = <long long*> malloc(n * sizeof(long long))
-        if self.earliest == NULL:
-            raise MemoryError
+        self.earliest = <long long*> allocate(n, sizeof(long long))
         for step in range(self.n_merges):
             left = members[self.children[step, 0]]
             right = members[self.children[step, 1]]
@@ -172,7 +181,9 @@ cdef class Run(Clusters):
 
     cdef long long decided_by(self, int step, int f, int[::1] a, int[::1] b):
         """The point pair of a x b that decides merge function f."""
-        cdef const double* number = self.line + step * self.n_parts + self.offset[f]
+        cdef const double* number = (
+            self.merged + step * self.n_line_parts + self.offset[f]
+        )
         cdef bint by_value = self.kind[f] == SINGLE or self.kind[f] == COMPLETE
         cdef Py_ssize_t u, v, low, high
         cdef long long pair, found = -1
@@ -180,7 +191,7 @@ cdef class Run(Clusters):
             for v in range(b.shape[0]):
                 low = min(a[u], b[v])
                 high = max(a[u], b[v])
-                if by_value and self.compare_point(low, high, f, number) != 0:
+                if by_value and not self.is_decided_by(low, high, number):
                     continue
                 pair = low * self.n_points + high
                 if found < 0 or ((pair > found) == (self.kind[f] == COMPLETE)):
@@ -221,8 +232,10 @@ def fixed_linkage(
     const double[:, ::1] distances,
     int n_points,
     const int[::1] kinds,
-    const double[:, ::1] weights,
     int sum_width,
+    double slack,
+    const double[:, ::1] alpha,
+    const double[:, ::1] beta,
     bint reducible,
     int[:, ::1] children,
     double[::1] heights,
@@ -231,12 +244,16 @@ def fixed_linkage(
 
     Parameters
     ----------
-    distances : (width, n_pairs) array
-        Condensed distances, each as the sum of `width` doubles.
-    kinds, weights : (n_functions,) and (n_functions, 2) arrays
-        Codes of the merge functions, and their weights as the sum of two doubles.
+    distances : (n_metrics, n_pairs) array
+        Condensed distances.
+    kinds : (n_functions,) array
+        Codes of the merge functions.
     sum_width : int
         How many doubles hold any sum of distances exactly.
+    slack : float
+        Largest error of Ward's criterion in floats, besides a few roundings.
+    alpha, beta : (n_functions, 2) and (n_metrics, 2) arrays
+        Weights, each as the sum of two doubles.
     reducible : bool
         Whether the mix is reducible, so that chains find the greedy run's tree.
 
@@ -246,11 +263,11 @@ def fixed_linkage(
         The merges in the greedy run's order; `children` names them by their place
         in `children`.
     """
-    cdef Run run = Run(distances, n_points, kinds, sum_width)
+    cdef Run run = Run(distances, n_points, kinds, sum_width, slack)
     cdef int i
     run.children = children
     run.heights = heights
-    run.set_weights(weights)
+    run.set_weights(alpha, beta)
     with nogil:
         if reducible:
             run.chain()
@@ -262,22 +279,15 @@ def fixed_linkage(
     return [run.rank[i] for i in range(n_points - 1)]
 
 
-def mix_metrics(
-    const double[:, ::1] distances, const double[:, ::1] weights, double[:, ::1] mixed
-):
-    """Write the exact weighted sum of several metrics, in `mixed.shape[0]` doubles."""
-    cdef Expansion e
-    cdef double part[64]
-    cdef Py_ssize_t pair
-    cdef int metric, c
-    if mixed.shape[0] > 64:
-        raise ValueError("a mixed distance takes more than 64 doubles")
-    for pair in range(distances.shape[1]):
-        clear(&e)
-        for metric in range(distances.shape[0]):
-            add_parts(&e, &distances[metric, pair], 1, weights[metric, 0])
-            add_parts(&e, &distances[metric, pair], 1, weights[metric, 1])
-        if store(&e, &part[0], mixed.shape[0]) < 0:
-            raise OverflowError("a mixed distance does not fit its doubles")
-        for c in range(mixed.shape[0]):
-            mixed[c, pair] = part[c]
+def extent(const double[:, ::1] distances):
+    """Return the least positive and the largest distance, zeros if there is none."""
+    cdef double value, low = INFINITY, top = 0.0
+    cdef Py_ssize_t metric, pair
+    for metric in range(distances.shape[0]):
+        for pair in range(distances.shape[1]):
+            value = distances[metric, pair]
+            if value > top:
+                top = value
+            if 0.0 < value < low:
+                low = value
+    return (low if top > 0.0 else 0.0), top

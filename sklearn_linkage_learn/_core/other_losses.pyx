@@ -9,11 +9,11 @@ whose parts are found at the joins, and O(n) for the matrix that a callable gets
 from libc.math cimport ldexp
 from libc.stdlib cimport free
 
+from .memory cimport allocate
 from .pruning cimport (
     COUNTS,
     MergeTree,
     TreeLoss,
-    allocate,
     best_bijection,
     enlarge,
     misplaced,

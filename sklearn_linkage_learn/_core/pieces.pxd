@@ -1,6 +1,6 @@
 """The pieces of a curve while an engine sweeps over the parameter."""
 
-from sklearn_linkage_learn._core.pruning cimport MergeTree, TreeLoss
+from .pruning cimport MergeTree, TreeLoss
 
 
 cdef struct Piece:

@@ -8,7 +8,7 @@ from cpython.array cimport array
 from cpython.exc cimport PyErr_CheckSignals
 from libc.stdlib cimport free, realloc
 
-from sklearn_linkage_learn._core.pruning cimport MergeTree, TreeLoss
+from .pruning cimport MergeTree, TreeLoss
 
 
 cdef class Pieces:

@@ -184,31 +184,86 @@ cdef inline int compare_wide(
     return sign(&e)
 
 
+cdef inline bint is_quotient(MergeFunction kind) noexcept nogil:
+    """Whether a number stands for a sum that is still to be divided."""
+    return kind == AVERAGE or kind == WARD
+
+
 cdef inline void difference(
     Expansion* e,
     MergeFunction kind,
     const double* a,
     const double* b,
     int width,
-    double pairs_a,
-    double pairs_b,
-    bint over_pairs,
+    double below_a,
+    double below_b,
+    bint quotients,
 ) noexcept nogil:
-    """a - b for one merge function, times pairs_a * pairs_b if `over_pairs`.
+    """a - b for one merge function, times below_a * below_b if `quotients`.
 
-    Average linkage stores sums over `pairs` point pairs; clearing the denominators
-    keeps all of it exact.
+    Average and Ward linkage keep numerators; clearing the denominators `below` in
+    all merge functions of a mix keeps comparisons exact.
     """
     clear(e)
-    if kind == AVERAGE:
-        add_parts(e, a, width, pairs_b)
-        add_parts(e, b, width, -pairs_a)
+    if is_quotient(kind):
+        add_parts(e, a, width, below_b)
+        add_parts(e, b, width, -below_a)
         return
     add_parts(e, a, width, 1.0)
     add_parts(e, b, width, -1.0)
-    if over_pairs:
-        scale(e, pairs_a)
-        scale(e, pairs_b)
+    if quotients:
+        scale(e, below_a)
+        scale(e, below_b)
+
+
+# Ward's criterion, half the squared distance of centroids times the harmonic mean of
+# the sizes, from sums of squared distances: of clusters of a and b points, `between`
+# them and inside (`left`, `right`) each,
+#     (between * a * b - left * b**2 - right * a**2) / (a * b * (a + b)).
+
+cdef inline double ward_denominator(double a, double b) noexcept nogil:
+    return a * b * (a + b)
+
+
+cdef inline int ward_numerator(
+    const double* between,
+    const double* left,
+    const double* right,
+    int width,
+    double a,
+    double b,
+    double* out,
+) noexcept nogil:
+    """The exact numerator, in width + 2 doubles."""
+    cdef Expansion e
+    clear(&e)
+    add_parts(&e, between, width, a * b)
+    add_parts(&e, left, width, -b * b)
+    add_parts(&e, right, width, -a * a)
+    return store(&e, out, width + 2)
+
+
+cdef inline double ward_value(
+    double between, double between_low, double left, double left_low,
+    double right, double right_low, double a, double b,
+) noexcept nogil:
+    """The criterion to within a few roundings, and 2**-95 of the first term.
+
+    The three terms may cancel, so that they are kept in two doubles each.
+    """
+    cdef double x = between * (a * b), y = left * (b * b), z = right * (a * a)
+    cdef double first = x - y, second, low, back
+    low = (
+        fma(between, a * b, -x) + between_low * (a * b)
+        - fma(left, b * b, -y) - left_low * (b * b)
+        - fma(right, a * a, -z) - right_low * (a * a)
+    )
+    back = first - x
+    low += (x - (first - back)) - (y + back)
+    second = first - z
+    back = second - first
+    low += (first - (second - back)) - (z + back)
+    return max(second + low, 0.0) / ward_denominator(a, b)
 
 
 cdef inline int sign_at(
@@ -258,14 +313,26 @@ cdef inline double first_negative(
     return t if t < 1.0 else NEVER
 
 
+cdef inline void gap_of_lines(
+    double p, double q, double r, double s, Expansion* start, Expansion* end
+) noexcept nogil:
+    """The line (p, q) less the line (r, s)."""
+    clear(start)
+    grow(start, p)
+    grow(start, -r)
+    clear(end)
+    grow(end, q)
+    grow(end, -s)
+
+
 cdef inline double crossing_bound(
-    double p, double q, double p_other, double q_other
+    double p, double q, double p_other, double q_other, double slack
 ) noexcept nogil:
     """No later than where the line (p_other, q_other) gets below (p, q).
 
-    The four values may be off by a few roundings; NEVER is certain.
+    The four values may be off by a few roundings and `slack`; NEVER is certain.
     """
-    cdef double error = TOLERANCE * (p + q + p_other + q_other)
+    cdef double error = TOLERANCE * (p + q + p_other + q_other) + slack
     cdef double start = p_other - p, end = q_other - q
     if end > error:
         return NEVER

@@ -10,7 +10,8 @@ Cost: O(nk) for a price step.
 from libc.math cimport INFINITY, floor
 from libc.stdlib cimport free
 
-from .pruning cimport allocate, best_bijection, fill_offsets, knapsack
+from .memory cimport allocate
+from .pruning cimport best_bijection, fill_offsets, knapsack
 
 import numpy as np
 

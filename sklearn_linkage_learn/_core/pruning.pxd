@@ -71,7 +71,6 @@ cdef class MajorityLoss(PruningLoss):
     cdef Py_ssize_t* offsets
 
 
-cdef void* allocate(size_t count, size_t size) except NULL
 cdef void* enlarge(void* memory, size_t size) except NULL
 cdef int best_bijection(overlap) except -1
 cdef double misplaced(Py_ssize_t n_points, Py_ssize_t n_matched) noexcept nogil

@@ -7,8 +7,10 @@ Cost: O(k) for a join; nothing for an evaluation while the top of the tree stand
 O(nk) for the knapsack, and O(3^k) for each top node in the subset programme.
 """
 
-from libc.stdlib cimport calloc, free, realloc
+from libc.stdlib cimport free, realloc
 from libc.string cimport memset
+
+from .memory cimport allocate
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
@@ -16,13 +18,6 @@ from scipy.optimize import linear_sum_assignment
 cdef int NEVER = -(1 << 29)
 cdef int MOST_SUBSET_LABELS = 14
 cdef int FEW = 2
-
-
-cdef void* allocate(size_t count, size_t size) except NULL:
-    cdef void* memory = calloc(count if count > 0 else 1, size)
-    if memory == NULL:
-        raise MemoryError()
-    return memory
 
 
 cdef void* enlarge(void* memory, size_t size) except NULL:

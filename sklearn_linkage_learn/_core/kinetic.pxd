@@ -1,0 +1,35 @@
+"""The kinetic engine: one merge sequence, repaired as the parameter moves."""
+
+from .free_clusters cimport FreeClusters
+
+
+cdef class Kinetic(FreeClusters):
+    cdef bint expiring          # whether lines hold for a while only
+    cdef Py_ssize_t n_steps
+    cdef int* repaired          # the new run from the failing merge on
+    cdef int n_repaired
+    cdef int failing            # where the new run begins
+    cdef double* fails
+    cdef int* ghosts
+    cdef int* ghost_at          # index of a node in `ghosts`, -1 if it is none
+    cdef int n_ghosts
+
+    cdef int sweep(self) except -1 nogil
+    cdef bint reach_failure(self, int place, int second) except -1 nogil
+    cdef int first_failure(self, int* second) noexcept nogil
+    cdef bint comes_first(self, int a, int b) noexcept nogil
+    cdef void gather_alive(self, int place) noexcept nogil
+    cdef int free_children(self, int node) except -1 nogil
+    cdef int repair(self, int place) except -1 nogil
+    cdef int replay(self, int node) except -1 nogil
+    cdef void emit(self, int node) noexcept nogil
+    cdef void keep(self, int node) noexcept nogil
+    cdef bint merge_nearest(self, double limit) except -1 nogil
+    cdef int merge_free(self, int k, int l) except -1 nogil
+    cdef int new_cluster(self, int k, int l) except -1 nogil
+    cdef void add_ghost(self, int node, int left, int right) noexcept nogil
+    cdef int extend_ghost(self, int node, int left, int right) except -1 nogil
+    cdef void drop_ghost(self, int g) noexcept nogil
+    cdef bint is_same(self, int k, int g) noexcept nogil
+    cdef void resolve(self, int k, int g) noexcept nogil
+    cdef int play(self, const int[:, ::1] children) except -1 nogil
