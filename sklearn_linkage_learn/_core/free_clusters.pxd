@@ -31,6 +31,7 @@ cdef class FreeClusters(Lines):
     cdef FreeCluster* frees
     cdef int* free_at           # index of a node in `frees`, -1 if it is not free
     cdef int n_free
+    cdef bint expiring          # whether lines may be out of date, and too low then
     cdef int n_free_blocks      # how many of `frees` have memory
 
     @cython.final
@@ -43,6 +44,7 @@ cdef class FreeClusters(Lines):
         """Values above this are certainly greater than `value`."""
         return value + (2.0 * TOLERANCE * value + self.slack)
 
+    cdef bint renew(self, int k, int a) noexcept nogil
     cdef int set_free(self, int node) except -1 nogil
     cdef void set_bound(self, int k) noexcept nogil
     cdef void set_all_bound(self) noexcept nogil

@@ -42,6 +42,14 @@ cdef class FreeClusters(Lines):
         free(self.place)
         free(self.free_at)
 
+    cdef bint renew(self, int k, int a) noexcept nogil:
+        """Bring a line of free cluster k up to date; says whether it was not.
+
+        Only a line that is too low can be out of date, so that it is enough to ask
+        where a line seems to be low.
+        """
+        return False
+
     cdef int set_free(self, int node) except -1 nogil:
         """Take a cluster that is alive out of the sequence; returns its index."""
         cdef int k = self.n_free
@@ -62,17 +70,17 @@ cdef class FreeClusters(Lines):
 
     cdef void offer_partner(self, int k) noexcept nogil:
         """Free cluster k is new: others may be nearer to it than to their partner."""
-        cdef int node = self.frees[k].node, j
+        cdef int node = self.frees[k].node, j, a
         cdef double value, margin
         for j in range(self.n_free):
             if j == k:
                 continue
             if self.frees[j].blocker == node:
                 self.frees[j].blocker = -1
-            value = self.mix(
-                self.shows(k, 0)[self.place[self.frees[j].node]],
-                self.shows(k, 1)[self.place[self.frees[j].node]],
-            )
+            a = self.place[self.frees[j].node]
+            if self.expiring:
+                self.renew(k, a)
+            value = self.mix(self.shows(k, 0)[a], self.shows(k, 1)[a])
             margin = TOLERANCE * value + self.slack
             if value < self.frees[j].gap - margin:
                 self.frees[j].partner = node if self.frees[j].partner >= 0 else -1
@@ -156,6 +164,8 @@ cdef class FreeClusters(Lines):
             if j == k:
                 continue
             a = self.place[self.frees[j].node]
+            if self.expiring:
+                self.renew(k, a)
             value = self.mix(self.shows(k, 0)[a], self.shows(k, 1)[a])
             if value > best + margin or (
                 value >= best - margin and found >= 0
@@ -196,6 +206,10 @@ cdef class FreeClusters(Lines):
             value = self.mix(starts[a], ends[a])
             if value > best + margin or self.free_at[self.alive[a]] >= 0:
                 continue
+            if self.expiring and self.renew(k, a):
+                value = self.mix(starts[a], ends[a])
+                if value > best + margin:
+                    continue
             if found >= 0 and value >= best - margin and self.compare(
                 node, self.alive[a], node, self.alive[found]
             ) > 0:
@@ -220,6 +234,8 @@ cdef class FreeClusters(Lines):
         cdef int a
         for a in range(self.n_alive):
             if rest * starts[a] + best * ends[a] <= limit and a != partner:
+                if self.expiring:
+                    self.renew(k, a)
                 best = min(
                     best, crossing_bound(start, end, starts[a], ends[a], self.slack)
                 )
@@ -270,6 +286,10 @@ cdef class FreeClusters(Lines):
                 value = self.mix(self.shows(k, 0)[a], self.shows(k, 1)[a])
                 if value > height + margin:
                     continue
+                if self.expiring and self.renew(k, a):
+                    value = self.mix(self.shows(k, 0)[a], self.shows(k, 1)[a])
+                    if value > height + margin:
+                        continue
                 if value < height - margin or self.compare(
                     self.frees[k].node, child, self.left[node], self.right[node]
                 ) < 0:
@@ -288,12 +308,19 @@ cdef class FreeClusters(Lines):
         cdef const double* starts
         cdef const double* ends
         cdef double* entry
-        cdef int k, c
+        cdef int k, c, at
         for k in range(self.n_free):
             starts = self.shows(k, 0)
             ends = self.shows(k, 1)
-            fail = min(fail, crossing_bound(start, end, starts[a], ends[a], slack))
-            fail = min(fail, crossing_bound(start, end, starts[b], ends[b], slack))
+            for c in range(2):
+                at = b if c else a
+                if crossing_bound(start, end, starts[at], ends[at], slack) < fail:
+                    if self.expiring:
+                        self.renew(k, at)
+                    fail = min(
+                        fail,
+                        crossing_bound(start, end, starts[at], ends[at], slack),
+                    )
             self.join_entries(k, a, b, node)
             entry = self.row[node] + (
                 <Py_ssize_t> self.first[self.frees[k].node] * self.n_parts
