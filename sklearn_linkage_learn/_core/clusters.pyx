@@ -100,12 +100,14 @@ cdef class Clusters:
     cdef void load_points(self) noexcept nogil:
         cdef Py_ssize_t pair
         cdef double* number
-        cdef int f, m
+        cdef int f, m, c
         for pair in range(self.distances.shape[1]):
             number = self.value + pair * self.n_parts
             for f in range(self.n_functions):
                 for m in range(self.n_metrics):
                     number[m * self.width[f]] = self.distances[m, pair]
+                    for c in range(1, self.width[f]):
+                        number[m * self.width[f] + c] = 0.0
                 number += self.n_metrics * self.width[f]
 
     cdef int set_weights(

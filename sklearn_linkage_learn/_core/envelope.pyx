@@ -1,11 +1,11 @@
 """The kinetic engine for complete linkage on two metrics.
 
 Invariant: the distance of two clusters is the greatest of their point pairs' lines,
-and a stored line is the greatest one until it expires. A line that has expired is
-found again from the lines of the younger cluster's children, as in a tournament. The
-line of a merge holds until its own expiry, which its certificate ends with; the line
-of a competitor stays a lower bound of its distance for ever. Cost: as kinetic, and
-O(depth) for each line that has expired where it is read.
+and a stored line is the greatest one until it expires; after that it is a lower bound
+for ever, which mostly suffices. Where it does not, the line is found again from the
+lines of the younger cluster's children, as in a tournament. The line of a merge is up
+to date: its certificate ends when it expires. Cost: as kinetic, and O(depth) for each
+line that is found again.
 """
 
 cimport cython
@@ -100,6 +100,12 @@ cdef class EnvelopeKinetic(Kinetic):
             s = order_at(&start, &end, self.t)
         if s < 0:
             a, b = b, a
+        if min(a[EXPIRY], b[EXPIRY]) <= self.t:
+            # Only a lower bound, from one.
+            out[EXPIRY] = min(a[EXPIRY], b[EXPIRY])
+            out[0] = a[0]
+            out[1] = a[1]
+            return
         until = crossing_bound(b[0], b[1], a[0], a[1], 0.0)
         if until <= self.t:
             gap_of_lines(a[0], a[1], b[0], b[1], &start, &end)
@@ -139,12 +145,24 @@ cdef class EnvelopeKinetic(Kinetic):
             other = self.alive[a]
             if other == node:
                 continue
-            if self.has_expired(node, other):
-                self.refresh(node, other)
             self.fetch(node, other, parts)
             for c in range(3):
                 planes[c * n + a] = parts[c]
         self.show(k)
+
+    cdef bint renew(self, int k, int a) noexcept nogil:
+        cdef double* planes = self.frees[k].lines
+        cdef Py_ssize_t n = self.n_points
+        cdef double parts[3]
+        cdef int c
+        if planes[EXPIRY * n + a] > self.t:
+            return False
+        if self.has_expired(self.frees[k].node, self.alive[a]):
+            self.refresh(self.frees[k].node, self.alive[a])
+        self.fetch(self.frees[k].node, self.alive[a], parts)
+        for c in range(3):
+            planes[c * n + a] = parts[c]
+        return True
 
     cdef void show(self, int k) noexcept nogil:
         cdef int at = self.place[self.frees[k].node]
@@ -192,10 +210,11 @@ cdef class EnvelopeKinetic(Kinetic):
 
         That is the current parameter if it fails there.
         """
-        cdef double start, end, height, until
+        cdef double start, end, limit, until
         cdef int k, a, b = self.place[self.frees[1].node], partner
         cdef const double* starts
         cdef const double* ends
+        self.renew(0, b)
         start = self.shows(0, 0)[b]
         end = self.shows(0, 1)[b]
         if start != self.start[node] or end != self.end[node]:
@@ -203,7 +222,7 @@ cdef class EnvelopeKinetic(Kinetic):
                 self.settle(self.t)
             self.start[node] = start
             self.end[node] = end
-        height = self.mix(start, end)
+        limit = self.limit(self.mix(start, end))
         until = self.frees[0].lines[EXPIRY * <Py_ssize_t> self.n_points + b]
         for k in range(2):
             starts = self.shows(k, 0)
@@ -212,13 +231,16 @@ cdef class EnvelopeKinetic(Kinetic):
             for a in range(self.n_alive):
                 if a == partner:
                     continue
-                if self.mix(starts[a], ends[a]) <= height + TOLERANCE * height:
+                if self.mix(starts[a], ends[a]) <= limit:
+                    self.renew(k, a)
+                if self.mix(starts[a], ends[a]) <= limit:
                     if self.compare(
                         self.frees[k].node, self.alive[a],
                         self.left[node], self.right[node],
                     ) < 0:
                         return self.t
                 if crossing_bound(start, end, starts[a], ends[a], 0.0) < until:
+                    self.renew(k, a)
                     until = min(until, self.crossing(
                         self.frees[k].node, self.alive[a],
                         self.left[node], self.right[node],

@@ -7,6 +7,7 @@ filters read; whatever they cannot decide goes to the exact comparisons of
 Lines. Cost: O(alive) to free a cluster, to find its nearest one and to join two.
 """
 
+from libc.math cimport fabs
 from libc.stdlib cimport free
 
 from .lines cimport Lines, MOST_PARTS
@@ -41,6 +42,14 @@ cdef class FreeClusters(Lines):
         free(self.place)
         free(self.free_at)
 
+    cdef bint renew(self, int k, int a) noexcept nogil:
+        """Bring a line of free cluster k up to date; says whether it was not.
+
+        Only a line that is too low can be out of date, so that it is enough to ask
+        where a line seems to be low.
+        """
+        return False
+
     cdef int set_free(self, int node) except -1 nogil:
         """Take a cluster that is alive out of the sequence; returns its index."""
         cdef int k = self.n_free
@@ -51,19 +60,49 @@ cdef class FreeClusters(Lines):
             new.lines = <double*> allocate(n * self.n_planes, sizeof(double))
             new.shared = <int*> allocate(n, sizeof(int))
         new.node = node
-        new.nearest = -1
-        new.distance = 0.0
+        new.partner = new.blocker = -1
+        new.reach = 0.0
         self.free_at[node] = k
         self.n_free += 1
         self.load_lines(k)
+        self.offer_partner(k)
         return k
+
+    cdef void offer_partner(self, int k) noexcept nogil:
+        """Free cluster k is new: others may be nearer to it than to their partner."""
+        cdef int node = self.frees[k].node, j, a
+        cdef double value, margin
+        for j in range(self.n_free):
+            if j == k:
+                continue
+            if self.frees[j].blocker == node:
+                self.frees[j].blocker = -1
+            a = self.place[self.frees[j].node]
+            if self.expiring:
+                self.renew(k, a)
+            value = self.mix(self.shows(k, 0)[a], self.shows(k, 1)[a])
+            margin = TOLERANCE * value + self.slack
+            if value < self.frees[j].gap - margin:
+                self.frees[j].partner = node if self.frees[j].partner >= 0 else -1
+                self.frees[j].gap = value
+            elif value <= self.frees[j].gap + margin:
+                self.frees[j].partner = -1
+
+    cdef void forget_partners(self, int left, int right) noexcept nogil:
+        """Two clusters are not free any more, or not what they were."""
+        cdef int k
+        for k in range(self.n_free):
+            if self.frees[k].partner == left or self.frees[k].partner == right:
+                self.frees[k].partner = -1
 
     cdef void load_lines(self, int k) noexcept nogil:
         """Collect the lines of a free cluster to all clusters alive."""
         cdef int node = self.frees[k].node, a, c, other
+        cdef int position = self.position[node], first = self.first[node]
         cdef double* planes = self.frees[k].lines
         cdef const double* entry
         cdef Py_ssize_t n = self.n_points
+        cdef bint younger
         for a in range(self.n_alive):
             other = self.alive[a]
             if node < n and other < n:
@@ -73,8 +112,14 @@ cdef class FreeClusters(Lines):
                     for c in range(2):
                         planes[self.offset[c] * n + a] = self.distance(c, node, other)
                 continue
-            entry = self.entry(node, other)
-            for c in range(self.n_parts):
+            # As `entry`, in a form that compiles without a branch.
+            younger = self.position[other] > position
+            entry = self.row[other if younger else node] + <Py_ssize_t> (
+                first if younger else self.first[other]
+            ) * self.n_parts
+            planes[a] = entry[0]
+            planes[n + a] = entry[1]
+            for c in range(2, self.n_parts):
                 planes[c * n + a] = entry[c]
         self.show(k)
 
@@ -109,42 +154,94 @@ cdef class FreeClusters(Lines):
         while self.n_free:
             self.set_bound(self.n_free - 1)
 
-    cdef void find_nearest(self, int k) noexcept nogil:
-        """Find the cluster nearest to a free one, if it is not known."""
+    cdef void find_partner(self, int k) noexcept nogil:
+        """Find the free cluster nearest to free cluster k, if it is not known."""
+        cdef double value, best = FAR, margin = 0.0
+        cdef int j, a, node = self.frees[k].node, found = -1
+        if self.frees[k].partner >= 0:
+            return
+        for j in range(self.n_free):
+            if j == k:
+                continue
+            a = self.place[self.frees[j].node]
+            if self.expiring:
+                self.renew(k, a)
+            value = self.mix(self.shows(k, 0)[a], self.shows(k, 1)[a])
+            if value > best + margin or (
+                value >= best - margin and found >= 0
+                and self.compare(node, self.frees[j].node, node, found) > 0
+            ):
+                continue
+            found = self.frees[j].node
+            best = value
+            margin = TOLERANCE * value + self.slack
+        self.frees[k].partner = found
+        self.frees[k].gap = best
+
+    cdef bint is_nearest(self, int k, int partner) noexcept nogil:
+        """Whether no cluster that is not free is nearer to k than its partner."""
+        cdef FreeCluster* cluster = self.frees + k
+        cdef double margin = TOLERANCE * cluster.gap + self.slack
+        if cluster.gap < cluster.reach - margin:
+            return True
+        if cluster.blocker < 0:
+            self.find_blocker(k)
+        if fabs(cluster.gap - cluster.reach) > margin:
+            return cluster.gap < cluster.reach
+        return cluster.blocker < 0 or self.compare(
+            cluster.node, partner, cluster.node, cluster.blocker
+        ) < 0
+
+    cdef void find_blocker(self, int k) noexcept nogil:
+        """Find the cluster nearest to k among those that are not free.
+
+        It stays the nearest while it is there, as merges among others do not bring
+        anything nearer; what is left when it is gone is no nearer than it was.
+        """
         cdef const double* starts = self.shows(k, 0)
         cdef const double* ends = self.shows(k, 1)
         cdef double value, best = FAR, margin = 0.0
-        cdef int a, found = -1
-        if self.frees[k].nearest >= 0:
-            return
+        cdef int a, node = self.frees[k].node, found = -1
         for a in range(self.n_alive):
             value = self.mix(starts[a], ends[a])
-            if value > best + margin or self.alive[a] == self.frees[k].node:
+            if value > best + margin or self.free_at[self.alive[a]] >= 0:
                 continue
+            if self.expiring and self.renew(k, a):
+                value = self.mix(starts[a], ends[a])
+                if value > best + margin:
+                    continue
             if found >= 0 and value >= best - margin and self.compare(
-                self.frees[k].node, self.alive[a], self.frees[k].node, self.alive[found]
+                node, self.alive[a], node, self.alive[found]
             ) > 0:
                 continue
             found = a
             best = value
             margin = TOLERANCE * value + self.slack
-        self.frees[k].nearest = self.alive[found]
-        self.frees[k].distance = best
+        self.frees[k].blocker = self.alive[found] if found >= 0 else -1
+        self.frees[k].reach = best
 
     cdef double failure_bound(
         self, int k, int partner, double start, double end
     ) noexcept nogil:
-        """Before when no other cluster gets nearer to free cluster k than that."""
+        """Before when no other cluster gets nearer to free cluster k than that.
+
+        A line that is above the given one at the bound found so far crosses it
+        later, so that most need no division.
+        """
         cdef const double* starts = self.shows(k, 0)
         cdef const double* ends = self.shows(k, 1)
-        cdef double best = NEVER
+        cdef double best = 1.0, rest = 0.0, limit = self.limit(end)
         cdef int a
         for a in range(self.n_alive):
-            if a != partner:
+            if rest * starts[a] + best * ends[a] <= limit and a != partner:
+                if self.expiring:
+                    self.renew(k, a)
                 best = min(
                     best, crossing_bound(start, end, starts[a], ends[a], self.slack)
                 )
-        return best
+                rest = 1.0 - best
+                limit = self.limit(rest * start + best * end)
+        return best if best < 1.0 else NEVER
 
     cdef double certificate(self, int k, int l) noexcept nogil:
         """Before when free clusters k and l stay nearest to each other."""
@@ -156,7 +253,8 @@ cdef class FreeClusters(Lines):
 
     cdef double exact_failure(self, int node) except? -1 nogil:
         """When the merge of the only two free clusters fails."""
-        cdef double start = self.start[node], end = self.end[node], best = NEVER
+        cdef double start = self.start[node], end = self.end[node]
+        cdef double best = 1.0, rest = 0.0, limit = self.limit(end)
         cdef const double* starts
         cdef const double* ends
         cdef int k, a, partner
@@ -165,14 +263,16 @@ cdef class FreeClusters(Lines):
             ends = self.shows(k, 1)
             partner = self.place[self.frees[1 - k].node]
             for a in range(self.n_alive):
-                if a != partner and crossing_bound(
-                    start, end, starts[a], ends[a], self.slack
-                ) < best:
+                if rest * starts[a] + best * ends[a] > limit or a == partner:
+                    continue
+                if crossing_bound(start, end, starts[a], ends[a], self.slack) < best:
                     best = min(best, self.crossing(
                         self.frees[k].node, self.alive[a],
                         self.left[node], self.right[node],
                     ))
-        return best
+                    rest = 1.0 - best
+                    limit = self.limit(rest * start + best * end)
+        return best if best < 1.0 else NEVER
 
     cdef bint holds(self, int node) noexcept nogil:
         """Whether a merge is nearer than either child and any free cluster."""
@@ -186,6 +286,10 @@ cdef class FreeClusters(Lines):
                 value = self.mix(self.shows(k, 0)[a], self.shows(k, 1)[a])
                 if value > height + margin:
                     continue
+                if self.expiring and self.renew(k, a):
+                    value = self.mix(self.shows(k, 0)[a], self.shows(k, 1)[a])
+                    if value > height + margin:
+                        continue
                 if value < height - margin or self.compare(
                     self.frees[k].node, child, self.left[node], self.right[node]
                 ) < 0:
@@ -204,12 +308,19 @@ cdef class FreeClusters(Lines):
         cdef const double* starts
         cdef const double* ends
         cdef double* entry
-        cdef int k, c
+        cdef int k, c, at
         for k in range(self.n_free):
             starts = self.shows(k, 0)
             ends = self.shows(k, 1)
-            fail = min(fail, crossing_bound(start, end, starts[a], ends[a], slack))
-            fail = min(fail, crossing_bound(start, end, starts[b], ends[b], slack))
+            for c in range(2):
+                at = b if c else a
+                if crossing_bound(start, end, starts[at], ends[at], slack) < fail:
+                    if self.expiring:
+                        self.renew(k, at)
+                    fail = min(
+                        fail,
+                        crossing_bound(start, end, starts[at], ends[at], slack),
+                    )
             self.join_entries(k, a, b, node)
             entry = self.row[node] + (
                 <Py_ssize_t> self.first[self.frees[k].node] * self.n_parts
@@ -251,11 +362,14 @@ cdef class FreeClusters(Lines):
         self.free_at[left] = -1
         self.free_at[node] = k
         self.frees[k].node = node
-        self.frees[k].nearest = -1
+        self.frees[k].partner = self.frees[k].blocker = -1
+        self.frees[k].reach = min(self.frees[k].reach, self.frees[l].reach)
         self.set_bound(l)
+        self.forget_partners(left, right)
         self.replace_alive(self.place[left], self.place[right], node)
         self.show(self.free_at[node])
         self.store_lines(self.free_at[node])
+        self.offer_partner(self.free_at[node])
 
     cdef void join_lines(self, int k, int l) noexcept nogil:
         """The lines of the union of k and l, in place of those of k."""
@@ -308,8 +422,8 @@ cdef class FreeClusters(Lines):
             planes = self.frees[k].lines
             for c in range(self.n_planes):
                 planes[c * n + b] = planes[c * n + last]
-            if self.frees[k].nearest == left or self.frees[k].nearest == right:
-                self.frees[k].nearest = -1
+            if self.frees[k].blocker == left or self.frees[k].blocker == right:
+                self.frees[k].blocker = -1
 
 
 cdef void add_planes(

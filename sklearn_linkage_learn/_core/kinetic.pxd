@@ -4,7 +4,6 @@ from .free_clusters cimport FreeClusters
 
 
 cdef class Kinetic(FreeClusters):
-    cdef bint expiring          # whether lines hold for a while only
     cdef Py_ssize_t n_steps
     cdef int* repaired          # the new run from the failing merge on
     cdef int n_repaired
@@ -22,6 +21,7 @@ cdef class Kinetic(FreeClusters):
     cdef int free_children(self, int node) except -1 nogil
     cdef int repair(self, int place) except -1 nogil
     cdef int replay(self, int node) except -1 nogil
+    cdef void bound_by_old_merge(self, int k, int node) noexcept nogil
     cdef void emit(self, int node) noexcept nogil
     cdef void keep(self, int node) noexcept nogil
     cdef bint merge_nearest(self, double limit) except -1 nogil
@@ -31,5 +31,6 @@ cdef class Kinetic(FreeClusters):
     cdef int extend_ghost(self, int node, int left, int right) except -1 nogil
     cdef void drop_ghost(self, int g) noexcept nogil
     cdef bint is_same(self, int k, int g) noexcept nogil
+    cdef void meet(self, int node) noexcept nogil
     cdef void resolve(self, int k, int g) noexcept nogil
     cdef int play(self, const int[:, ::1] children) except -1 nogil

@@ -19,6 +19,7 @@ from libc.stdlib cimport free
 
 from .free_clusters cimport FAR, FreeClusters
 from .memory cimport allocate
+from .predicates cimport TOLERANCE
 from .pruning cimport TreeLoss
 
 
@@ -152,10 +153,17 @@ cdef class Kinetic(FreeClusters):
             self.extend_ghost(node, left, right)
         elif self.fails[node] <= self.t or not self.holds(node):
             self.free_children(node)
+            self.bound_by_old_merge(self.free_at[left], node)
+            self.bound_by_old_merge(self.free_at[right], node)
             self.add_ghost(node, left, right)
         else:
             self.keep(node)
         return 0
+
+    cdef void bound_by_old_merge(self, int k, int node) noexcept nogil:
+        """No cluster that is bound is nearer to a child than its old partner was."""
+        if self.fails[node] > self.t:
+            self.frees[k].reach = self.mix(self.start[node], self.end[node])
 
     cdef void emit(self, int node) noexcept nogil:
         self.repaired[self.n_repaired] = node
@@ -168,17 +176,19 @@ cdef class Kinetic(FreeClusters):
         self.fails[node] = min(self.fails[node], self.compete(node))
 
     cdef bint merge_nearest(self, double limit) except -1 nogil:
-        """Merge two free clusters nearest to each other, if one is in the limit."""
+        """Merge two free clusters nearest to each other, if they are in the limit."""
         cdef int k, other
         for k in range(self.n_free):
-            if self.frees[k].distance > limit:
+            self.find_partner(k)
+            if self.frees[k].partner < 0 or self.frees[k].gap > limit:
                 continue
-            self.find_nearest(k)
-            other = self.free_at[self.frees[k].nearest]
-            if other < 0 or self.frees[k].distance > limit:
-                continue
-            self.find_nearest(other)
-            if self.frees[other].nearest == self.frees[k].node:
+            other = self.free_at[self.frees[k].partner]
+            self.find_partner(other)
+            if (
+                self.frees[other].partner == self.frees[k].node
+                and self.is_nearest(k, self.frees[other].node)
+                and self.is_nearest(other, self.frees[k].node)
+            ):
                 self.merge_free(k, other)
                 return True
         return False
@@ -233,6 +243,7 @@ cdef class Kinetic(FreeClusters):
         other = self.ghost_at[right]
         if other < 0:
             k = self.set_free(right)
+            self.bound_by_old_merge(k, node)
             for other in range(self.n_ghosts):
                 self.frees[k].shared[other] = 0
             self.frees[k].shared[g] = self.size[right]
@@ -269,6 +280,19 @@ cdef class Kinetic(FreeClusters):
         cdef int size = self.size[self.frees[k].node]
         return self.frees[k].shared[g] == size and self.size[self.ghosts[g]] == size
 
+    cdef void meet(self, int node) noexcept nogil:
+        """A free cluster is bound again: others may have nothing nearer than it."""
+        cdef int k, a = self.place[node]
+        cdef double value
+        self.forget_partners(node, node)
+        for k in range(self.n_free):
+            value = self.mix(self.shows(k, 0)[a], self.shows(k, 1)[a])
+            if value <= self.frees[k].reach + (
+                TOLERANCE * self.frees[k].reach + self.slack
+            ):
+                self.frees[k].blocker = -1
+                self.frees[k].reach = min(self.frees[k].reach, value)
+
     cdef void resolve(self, int k, int g) noexcept nogil:
         """Free cluster k takes the ghost's place in the rest of the sequence."""
         cdef int ghost = self.ghosts[g], node = self.frees[k].node
@@ -282,6 +306,7 @@ cdef class Kinetic(FreeClusters):
             self.loss.join(parent, self.left[parent], self.right[parent])
         self.drop_ghost(g)
         self.set_bound(k)
+        self.meet(node)
 
     # The first run.
 

@@ -28,6 +28,7 @@ cdef class Lines(TreeSweep):
     cdef int* position          # place in the merge sequence, -1 for a leaf
     cdef double* within         # [node][function][width] sums inside, for Ward
     cdef double** row           # lines to the clusters that are older, by first point
+    cdef double* rows           # one block for as many as there are merges
     cdef int* spare             # ids that were given back
     cdef int n_spare
 
@@ -70,6 +71,7 @@ cdef class Lines(TreeSweep):
         )
 
     cdef int new_node(self) except -1 nogil
+    cdef double* new_row(self, int node) except NULL nogil
     cdef void give_back(self, int node) noexcept nogil
     cdef void unite(self, int node, int left, int right) noexcept nogil
     cdef void fetch(self, int x, int y, double* parts) noexcept nogil

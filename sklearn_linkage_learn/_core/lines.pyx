@@ -64,9 +64,10 @@ cdef class Lines(TreeSweep):
     def __dealloc__(self):
         cdef int node
         if self.row != NULL:
-            for node in range(self.room):
+            for node in range(2 * self.n_points, self.room):
                 free(self.row[node])
         free(self.row)
+        free(self.rows)
         free(self.first)
         free(self.position)
         free(self.within)
@@ -88,11 +89,18 @@ cdef class Lines(TreeSweep):
             node = self.n_nodes
             self.n_nodes += 1
         if self.row[node] == NULL:
-            self.row[node] = <double*> allocate(
-                <size_t> self.n_points * self.n_parts, sizeof(double)
-            )
+            self.row[node] = self.new_row(node)
         self.parent[node] = -1
         return node
+
+    cdef double* new_row(self, int node) except NULL nogil:
+        """Memory for a row: few nodes need more than the block has."""
+        cdef size_t length = <size_t> self.n_points * self.n_parts
+        if self.rows == NULL:
+            self.rows = <double*> allocate(length * self.n_points, sizeof(double))
+        if node < 2 * self.n_points:
+            return self.rows + length * (node - self.n_points)
+        return <double*> allocate(length, sizeof(double))
 
     cdef void give_back(self, int node) noexcept nogil:
         self.spare[self.n_spare] = node
