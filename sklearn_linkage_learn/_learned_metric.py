@@ -43,8 +43,9 @@ class LearnedMetricLinkage(InstanceLearner):
 
     Parameters
     ----------
-    metrics : tuple of two metrics, or "precomputed", default=("euclidean", "cosine")
-        The metrics d0 and d1. Each is a name known to scipy's
+    metrics : tuple of two, or "precomputed", default=("cityblock", "chebyshev")
+        The metrics d0 and d1; by default the sum of all differences and the largest
+        of them. Each is a name known to scipy's
         :func:`~scipy.spatial.distance.pdist`, a function of two rows, or a tuple
         ``(name, metric, columns)`` with one of these and the columns of an instance
         that it sees: a position, a slice, a list of positions or a mask, or names of
@@ -211,7 +212,7 @@ class LearnedMetricLinkage(InstanceLearner):
 
     def __init__(
         self,
-        metrics=("euclidean", "cosine"),
+        metrics=("cityblock", "chebyshev"),
         *,
         linkage="complete",
         normalize=None,

@@ -365,7 +365,11 @@ BAD_DATA = [
     ({"linkage": "ward"}, (X, Y), "'ward' needs two Euclidean metrics"),
     ({"linkage": "weighted"}, (X, Y), "The 'linkage' parameter"),
     ({"normalize": "median"}, (X, Y), "The 'normalize' parameter"),
-    ({}, ([X[0], ZERO], [Y[0], [0, 1, 1]]), r"X\[1\]: metric 'cosine' gives nan"),
+    (
+        {"metrics": ("l2", "cosine")},
+        ([X[0], ZERO], [Y[0], [0, 1, 1]]),
+        r"X\[1\]: metric 'cosine' gives nan",
+    ),
 ]
 
 
