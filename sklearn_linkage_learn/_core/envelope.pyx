@@ -4,8 +4,10 @@ Invariant: the distance of two clusters is the greatest of their point pairs' li
 and a stored line is the greatest one until it expires; after that it is a lower bound
 for ever, which mostly suffices. Where it does not, the line is found again from the
 lines of the younger cluster's children, as in a tournament. The line of a merge is up
-to date: its certificate ends when it expires. Cost: as kinetic, and O(depth) for each
-line that is found again.
+to date wherever it is compared. As the greatest of lines is convex, a merge stays
+below the chord from its distance now to that under the second metric alone, which
+bounds its certificate where its line would expire too soon. Cost: as kinetic, and
+O(depth) for each line that is found again.
 """
 
 cimport cython
@@ -22,7 +24,10 @@ from .predicates cimport (
 from .pruning cimport TreeLoss
 
 cdef enum:
-    EXPIRY = 2          # the part, and plane, behind the line's two ends
+    # Parts, and planes, behind the two ends of a line:
+    EXPIRY = 2          # until when it is the greatest,
+    TOP = 3             # and the greatest distance under the second metric
+    N_PARTS = 4
 
 
 @cython.final
@@ -30,10 +35,13 @@ cdef class EnvelopeKinetic(Kinetic):
     """The sweep over [0, 1] for lines that expire."""
 
     cdef int* waiting           # cluster pairs whose line is to be found again
+    cdef bint by_chord
 
     def __cinit__(self, *args):
         self.expiring = True
-        self.n_parts = self.n_planes = 3
+        self.n_parts = self.n_planes = N_PARTS
+        # Losses that read heights want the line of every merge at all times.
+        self.by_chord = not (self.loss.uses_cut or self.loss.uses_heights)
         self.waiting = <int*> allocate(4 * self.room, sizeof(int))
 
     def __dealloc__(self):
@@ -48,9 +56,10 @@ cdef class EnvelopeKinetic(Kinetic):
             parts[0] = self.distance(0, x, y)
             parts[1] = self.distance(1, x, y)
             parts[EXPIRY] = NEVER
+            parts[TOP] = parts[1]
             return
         source = self.entry(x, y)
-        for c in range(3):
+        for c in range(N_PARTS):
             parts[c] = source[c]
 
     cdef bint has_expired(self, int x, int y) noexcept nogil:
@@ -61,8 +70,8 @@ cdef class EnvelopeKinetic(Kinetic):
     cdef void refresh(self, int x, int y) noexcept nogil:
         """Find the greatest line of two clusters at the current parameter."""
         cdef int top = 0, older, left, right
-        cdef double a[3]
-        cdef double b[3]
+        cdef double a[N_PARTS]
+        cdef double b[N_PARTS]
         self.waiting[0] = x
         self.waiting[1] = y
         while top >= 0:
@@ -90,7 +99,7 @@ cdef class EnvelopeKinetic(Kinetic):
         self, const double* a, const double* b, double* out
     ) noexcept nogil:
         """The greater of two lines at the current parameter, and until when."""
-        cdef double u = self.mix(a[0], a[1]), v = self.mix(b[0], b[1]), until
+        cdef double u = self.mix(a[0], a[1]), v = self.mix(b[0], b[1]), until, top
         cdef Expansion start, end
         cdef int s
         if fabs(u - v) > TOLERANCE * (u + v):
@@ -100,11 +109,13 @@ cdef class EnvelopeKinetic(Kinetic):
             s = order_at(&start, &end, self.t)
         if s < 0:
             a, b = b, a
+        top = max(a[TOP], b[TOP])
         if min(a[EXPIRY], b[EXPIRY]) <= self.t:
             # Only a lower bound, from one.
             out[EXPIRY] = min(a[EXPIRY], b[EXPIRY])
             out[0] = a[0]
             out[1] = a[1]
+            out[TOP] = top
             return
         until = crossing_bound(b[0], b[1], a[0], a[1], 0.0)
         if until <= self.t:
@@ -113,11 +124,12 @@ cdef class EnvelopeKinetic(Kinetic):
         out[EXPIRY] = min(until, min(a[EXPIRY], b[EXPIRY]))
         out[0] = a[0]
         out[1] = a[1]
+        out[TOP] = top
 
     cdef long long deciding_pair(self, int x, int y) noexcept nogil:
         """The latest of the point pairs that have the clusters' line."""
         cdef Py_ssize_t n = self.n_points, low, high
-        cdef double parts[3]
+        cdef double parts[N_PARTS]
         cdef int a, b, n_x, n_y
         cdef long long decided = -1
         self.fetch(x, y, parts)
@@ -140,27 +152,27 @@ cdef class EnvelopeKinetic(Kinetic):
         cdef int node = self.frees[k].node, a, c, other
         cdef double* planes = self.frees[k].lines
         cdef Py_ssize_t n = self.n_points
-        cdef double parts[3]
+        cdef double parts[N_PARTS]
         for a in range(self.n_alive):
             other = self.alive[a]
             if other == node:
                 continue
             self.fetch(node, other, parts)
-            for c in range(3):
+            for c in range(N_PARTS):
                 planes[c * n + a] = parts[c]
         self.show(k)
 
     cdef bint renew(self, int k, int a) noexcept nogil:
         cdef double* planes = self.frees[k].lines
         cdef Py_ssize_t n = self.n_points
-        cdef double parts[3]
+        cdef double parts[N_PARTS]
         cdef int c
         if planes[EXPIRY * n + a] > self.t:
             return False
         if self.has_expired(self.frees[k].node, self.alive[a]):
             self.refresh(self.frees[k].node, self.alive[a])
         self.fetch(self.frees[k].node, self.alive[a], parts)
-        for c in range(3):
+        for c in range(N_PARTS):
             planes[c * n + a] = parts[c]
         return True
 
@@ -175,14 +187,14 @@ cdef class EnvelopeKinetic(Kinetic):
     ) noexcept nogil:
         """The greater of the lines at a in planes u and at b in planes v, into u."""
         cdef Py_ssize_t n = self.n_points
-        cdef double x[3]
-        cdef double y[3]
+        cdef double x[N_PARTS]
+        cdef double y[N_PARTS]
         cdef int c
-        for c in range(3):
+        for c in range(N_PARTS):
             x[c] = u[c * n + a]
             y[c] = v[c * n + b]
         self.greatest(x, y, x)
-        for c in range(3):
+        for c in range(N_PARTS):
             u[c * n + a] = x[c]
 
     cdef void join_entries(self, int k, int a, int b, int node) noexcept nogil:
@@ -199,18 +211,79 @@ cdef class EnvelopeKinetic(Kinetic):
     # Certificates.
 
     cdef double certificate(self, int k, int l) noexcept nogil:
-        cdef int b = self.place[self.frees[l].node]
-        return min(
-            Kinetic.certificate(self, k, l),
-            self.frees[k].lines[EXPIRY * <Py_ssize_t> self.n_points + b],
-        )
+        cdef const double* lines = self.frees[k].lines
+        cdef Py_ssize_t n = self.n_points
+        cdef int a = self.place[self.frees[k].node], b = self.place[self.frees[l].node]
+        cdef double height = self.mix(lines[b], lines[n + b])
+        cdef double until = lines[EXPIRY * n + b], top = lines[TOP * n + b]
+        cdef double fail = Kinetic.certificate(self, k, l)
+        if fail <= until or not self.by_chord:
+            return min(fail, until)
+        return max(until, min(
+            self.chord_bound(k, b, height, top), self.chord_bound(l, a, height, top)
+        ))
+
+    cdef double chord_bound(
+        self, int k, int partner, double height, double top
+    ) noexcept nogil:
+        """Before when no cluster gets nearer to free cluster k than a chord."""
+        cdef double best = NEVER
+        cdef int a
+        for a in range(self.n_alive):
+            if a != partner:
+                best = min(best, self.chord_crossing(k, a, height, top))
+        return best
+
+    cdef double chord_crossing(
+        self, int k, int a, double height, double top
+    ) noexcept nogil:
+        """No later than where a line gets below the chord from t to 1."""
+        cdef double start = self.shows(k, 0)[a], end = self.shows(k, 1)[a]
+        cdef double now = self.mix(start, end)
+        cdef double error = 2.0 * TOLERANCE * (now + end + height + top)
+        cdef double at_t = now - height - error, at_1 = end - top - error
+        if at_1 > 0.0:
+            return NEVER
+        if at_t <= 0.0:
+            return self.t
+        return self.t + self.rest * (at_t / (at_t - at_1)) * (1.0 - TOLERANCE)
+
+    cdef void update_merge(self, int node) noexcept nogil:
+        cdef double parts[N_PARTS]
+        if not self.by_chord or not self.has_expired(
+            self.left[node], self.right[node]
+        ):
+            return
+        self.refresh(self.left[node], self.right[node])
+        self.fetch(self.left[node], self.right[node], parts)
+        self.start[node] = parts[0]
+        self.end[node] = parts[1]
+
+    cdef double compete(self, int node) noexcept nogil:
+        cdef int a = self.place[self.left[node]], b = self.place[self.right[node]], k
+        cdef double parts[N_PARTS]
+        cdef double height, by_chord = NEVER
+        self.fetch(self.left[node], self.right[node], parts)
+        if self.by_chord:
+            height = self.mix(parts[0], parts[1])
+            for k in range(self.n_free):
+                by_chord = min(
+                    by_chord,
+                    min(
+                        self.chord_crossing(k, a, height, parts[TOP]),
+                        self.chord_crossing(k, b, height, parts[TOP]),
+                    ),
+                )
+        else:
+            by_chord = 0.0
+        return max(by_chord, min(parts[EXPIRY], Kinetic.compete(self, node)))
 
     cdef double exact_failure(self, int node) except? -1 nogil:
         """When the merge of the only two free clusters has to be looked at again.
 
         That is the current parameter if it fails there.
         """
-        cdef double start, end, limit, until
+        cdef double start, end, limit, until, expiry, top, height
         cdef int k, a, b = self.place[self.frees[1].node], partner
         cdef const double* starts
         cdef const double* ends
@@ -223,7 +296,7 @@ cdef class EnvelopeKinetic(Kinetic):
             self.start[node] = start
             self.end[node] = end
         limit = self.limit(self.mix(start, end))
-        until = self.frees[0].lines[EXPIRY * <Py_ssize_t> self.n_points + b]
+        until = expiry = self.frees[0].lines[EXPIRY * <Py_ssize_t> self.n_points + b]
         for k in range(2):
             starts = self.shows(k, 0)
             ends = self.shows(k, 1)
@@ -245,7 +318,14 @@ cdef class EnvelopeKinetic(Kinetic):
                         self.frees[k].node, self.alive[a],
                         self.left[node], self.right[node],
                     ))
-        return until
+        if until < expiry or not self.by_chord:
+            return until
+        top = self.frees[0].lines[TOP * <Py_ssize_t> self.n_points + b]
+        height = self.mix(start, end)
+        return max(until, min(
+            self.chord_bound(0, b, height, top),
+            self.chord_bound(1, self.place[self.frees[0].node], height, top),
+        ))
 
 
 def sweep_complete(

@@ -22,6 +22,8 @@ cdef class Kinetic(FreeClusters):
     cdef int repair(self, int place) except -1 nogil
     cdef int replay(self, int node) except -1 nogil
     cdef void bound_by_old_merge(self, int k, int node) noexcept nogil
+    cdef bint still_holds(self, int node) noexcept nogil
+    cdef void update_merge(self, int node) noexcept nogil
     cdef void emit(self, int node) noexcept nogil
     cdef void keep(self, int node) noexcept nogil
     cdef bint merge_nearest(self, double limit) except -1 nogil

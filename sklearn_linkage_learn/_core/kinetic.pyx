@@ -151,7 +151,7 @@ cdef class Kinetic(FreeClusters):
         cdef int left = self.left[node], right = self.right[node]
         if self.ghost_at[left] >= 0 or self.ghost_at[right] >= 0:
             self.extend_ghost(node, left, right)
-        elif self.fails[node] <= self.t or not self.holds(node):
+        elif self.fails[node] <= self.t or not self.still_holds(node):
             self.free_children(node)
             self.bound_by_old_merge(self.free_at[left], node)
             self.bound_by_old_merge(self.free_at[right], node)
@@ -159,6 +159,14 @@ cdef class Kinetic(FreeClusters):
         else:
             self.keep(node)
         return 0
+
+    cdef bint still_holds(self, int node) noexcept nogil:
+        if self.expiring:
+            self.update_merge(node)
+        return self.holds(node)
+
+    cdef void update_merge(self, int node) noexcept nogil:
+        """Bring the line of a merge up to date, where lines expire."""
 
     cdef void bound_by_old_merge(self, int k, int node) noexcept nogil:
         """No cluster that is bound is nearer to a child than its old partner was."""
@@ -195,7 +203,10 @@ cdef class Kinetic(FreeClusters):
 
     cdef int merge_free(self, int k, int l) except -1 nogil:
         """A merge of the new run; the union takes the place of cluster k."""
-        cdef int node = self.new_cluster(k, l), g
+        cdef int node, g
+        if self.expiring:
+            self.renew(k, self.place[self.frees[l].node])
+        node = self.new_cluster(k, l)
         self.emit(node)
         for g in range(self.n_ghosts):
             self.frees[k].shared[g] += self.frees[l].shared[g]
