@@ -10,11 +10,11 @@ import math
 
 import numpy as np
 
-from ._core.envelope import sweep_complete
+from ._core.envelope import EnvelopeKinetic
 from ._core.execution_tree import enumerate_tree
-from ._core.kinetic import sweep
+from ._core.kinetic import Kinetic
 from ._core.linkage import extent, fixed_linkage
-from ._core.spanning_tree import sweep_single
+from ._core.spanning_tree import SpanningTree
 from ._piecewise import PiecewiseConstant
 
 # The codes are those of MergeFunction in _core/predicates.pxd.
@@ -22,10 +22,10 @@ LINKAGES = {"single": 0, "complete": 1, "average": 2, "weighted": 3, "ward": 4}
 MIXABLE = ("single", "complete", "average")
 _AVERAGING = {"average", "weighted"}
 _METRIC_ENGINES = {
-    "single": sweep_single,
-    "complete": sweep_complete,
-    "average": sweep,
-    "ward": sweep,
+    "single": SpanningTree,
+    "complete": EnvelopeKinetic,
+    "average": Kinetic,
+    "ward": Kinetic,
 }
 
 
@@ -147,9 +147,8 @@ def merge_curve(condensed, linkages, loss, algorithm="auto"):
     prepared = Prepared([condensed])
     arguments = (*prepared.arguments(linkages), loss)
     if choose_algorithm(linkages, algorithm) == "kinetic":
-        return _curve(
-            sweep(*arguments, prepared.first_run(linkages, [1.0, 0.0], [1.0]))
-        )
+        first = prepared.first_run(linkages, [1.0, 0.0], [1.0])
+        return _curve(Kinetic(*arguments).run(first))
     return _curve(enumerate_tree(*arguments))
 
 
@@ -178,9 +177,8 @@ def metric_curve(distances, linkage, loss, algorithm="auto"):
     prepared = Prepared(distances, squared=linkage == "ward")
     if choose_metric_algorithm(linkage, algorithm) == "execution_tree":
         return _curve(enumerate_tree(*prepared.arguments([linkage]), loss))
-    engine = _METRIC_ENGINES[linkage]
-    first = prepared.first_run([linkage], [1.0], [1.0, 0.0])
-    return _curve(engine(*prepared.arguments([linkage] * 2), loss, first))
+    engine = _METRIC_ENGINES[linkage](*prepared.arguments([linkage] * 2), loss)
+    return _curve(engine.run(prepared.first_run([linkage], [1.0], [1.0, 0.0])))
 
 
 def mixed_linkage(distances, linkages, alpha, beta=((1.0, 0.0),)):

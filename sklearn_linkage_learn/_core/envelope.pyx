@@ -21,7 +21,6 @@ from .predicates cimport (
     Expansion, NEVER, TOLERANCE, crossing_bound, first_negative, gap_of_lines,
     order_at,
 )
-from .pruning cimport TreeLoss
 
 cdef enum:
     # Parts, and planes, behind the two ends of a line:
@@ -326,25 +325,3 @@ cdef class EnvelopeKinetic(Kinetic):
             self.chord_bound(0, b, height, top),
             self.chord_bound(1, self.place[self.frees[0].node], height, top),
         ))
-
-
-def sweep_complete(
-    const double[:, ::1] distances,
-    int n_points,
-    const int[::1] kinds,
-    int sum_width,
-    double slack,
-    TreeLoss loss,
-    const int[:, ::1] children,
-):
-    """Compute the loss of every tree of complete linkage on two metrics.
-
-    Parameters and result are those of `sweep`.
-    """
-    cdef EnvelopeKinetic engine = EnvelopeKinetic(
-        distances, n_points, kinds, sum_width, slack, loss
-    )
-    with nogil:
-        engine.play(children)
-        engine.sweep()
-    return engine.pieces

@@ -13,7 +13,6 @@ cdef class Kinetic(FreeClusters):
     cdef int* ghost_at          # index of a node in `ghosts`, -1 if it is none
     cdef int n_ghosts
 
-    cdef int sweep(self) except -1 nogil
     cdef bint reach_failure(self, int place, int second) except -1 nogil
     cdef int first_failure(self, int* second) noexcept nogil
     cdef bint comes_first(self, int a, int b) noexcept nogil
@@ -35,4 +34,3 @@ cdef class Kinetic(FreeClusters):
     cdef bint is_same(self, int k, int g) noexcept nogil
     cdef void meet(self, int node) noexcept nogil
     cdef void resolve(self, int k, int g) noexcept nogil
-    cdef int play(self, const int[:, ::1] children) except -1 nogil

@@ -20,7 +20,6 @@ from libc.stdlib cimport free
 from .free_clusters cimport FAR, FreeClusters
 from .memory cimport allocate
 from .predicates cimport TOLERANCE
-from .pruning cimport TreeLoss
 
 
 cdef class Kinetic(FreeClusters):
@@ -335,39 +334,3 @@ cdef class Kinetic(FreeClusters):
         for place in range(self.n_points - 1):
             self.sequence[place] = self.repaired[place]
         return 0
-
-
-def sweep(
-    const double[:, ::1] distances,
-    int n_points,
-    const int[::1] kinds,
-    int sum_width,
-    double slack,
-    TreeLoss loss,
-    const int[:, ::1] children,
-):
-    """Compute the loss of every tree of a reducible family that is linear.
-
-    Parameters
-    ----------
-    distances : (n_metrics, n_pairs) array
-        Condensed distances.
-    kinds : (2,) array
-        Codes of the merge functions at parameter 0 and 1. With two metrics each one
-        reads its own.
-    sum_width, slack : int, float
-        As in `fixed_linkage`.
-    loss : TreeLoss
-    children : (n_points - 1, 2) array
-        The merges of the run at parameter 0 by scipy's ids, in greedy order.
-
-    Returns
-    -------
-    Pieces
-        The loss by parameter; `n_events` counts the repairs.
-    """
-    cdef Kinetic engine = Kinetic(distances, n_points, kinds, sum_width, slack, loss)
-    with nogil:
-        engine.play(children)
-        engine.sweep()
-    return engine.pieces

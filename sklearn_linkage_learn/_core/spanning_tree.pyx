@@ -17,7 +17,6 @@ from .predicates cimport (
     Expansion, NEVER, TOLERANCE, crossing_bound, first_negative, gap_of_lines,
     order_at,
 )
-from .pruning cimport TreeLoss
 from .tree_sweep cimport TreeSweep
 
 
@@ -230,7 +229,7 @@ cdef class SpanningTree(TreeSweep):
                     place -= 1
                     self.sequence[place] = node
 
-    cdef void play(self, const int[:, ::1] children) noexcept nogil:
+    cdef int play(self, const int[:, ::1] children) except -1 nogil:
         """Take the run at 0, with every edge and order."""
         cdef int step, n = self.n_points
         for step in range(n - 1):
@@ -238,25 +237,4 @@ cdef class SpanningTree(TreeSweep):
             self.find_edge(n + step)
         for step in range(n - 2):
             self.order_below(n + step)
-
-
-def sweep_single(
-    const double[:, ::1] distances,
-    int n_points,
-    const int[::1] kinds,
-    int sum_width,
-    double slack,
-    TreeLoss loss,
-    const int[:, ::1] children,
-):
-    """Compute the loss of every tree of single linkage on two metrics.
-
-    Parameters and result are those of `sweep`.
-    """
-    cdef SpanningTree engine = SpanningTree(
-        distances, n_points, kinds, sum_width, slack, loss
-    )
-    with nogil:
-        engine.play(children)
-        engine.sweep()
-    return engine.pieces
+        return 0

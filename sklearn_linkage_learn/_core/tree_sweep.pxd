@@ -33,6 +33,10 @@ cdef class TreeSweep:
         """Value of a line at the current parameter, to within the filter's error."""
         return self.rest * start + self.t * end
 
+    # What a subclass does: take the run at 0, and go on from there to 1.
+    cdef int play(self, const int[:, ::1] children) except -1 nogil
+    cdef int sweep(self) except -1 nogil
+
     cdef void move_to(self, double t) noexcept nogil
     cdef int settle(self, double until) except -1 nogil
     cdef int list_members(self, int node, int* members) noexcept nogil

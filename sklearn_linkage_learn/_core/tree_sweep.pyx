@@ -16,7 +16,22 @@ from .pruning cimport MergeTree, TreeLoss
 
 
 cdef class TreeSweep:
-    """Leaves 0..n-1; room for 3 n + 1 nodes."""
+    """What engines that follow one tree from parameter 0 to 1 have in common.
+
+    Leaves are nodes 0..n-1, and there is room for 3 n + 1 nodes.
+
+    Parameters
+    ----------
+    distances : (n_metrics, n_pairs) array
+        Condensed distances.
+    n_points : int
+    kinds : (2,) array
+        Codes of the merge functions at parameter 0 and 1. With two metrics each one
+        reads its own.
+    sum_width, slack : int, float
+        As in `fixed_linkage`.
+    loss : TreeLoss
+    """
 
     def __cinit__(
         self, distances, int n_points, kinds, sum_width, slack, TreeLoss loss, *args
@@ -55,6 +70,30 @@ cdef class TreeSweep:
         free(self.order)
         free(self.cut)
         free(self.undone)
+
+    def run(self, const int[:, ::1] children):
+        """Compute the loss of every tree of the family.
+
+        Parameters
+        ----------
+        children : (n_points - 1, 2) array
+            The merges of the run at parameter 0 by scipy's ids, in greedy order.
+
+        Returns
+        -------
+        Pieces
+            The loss by parameter; `n_events` counts the changes of the tree.
+        """
+        with nogil:
+            self.play(children)
+            self.sweep()
+        return self.pieces
+
+    cdef int play(self, const int[:, ::1] children) except -1 nogil:
+        return 0
+
+    cdef int sweep(self) except -1 nogil:
+        return 0
 
     cdef void move_to(self, double t) noexcept nogil:
         self.t = t
