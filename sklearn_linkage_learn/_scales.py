@@ -7,7 +7,10 @@ of two only, d_j = 2**e_j r_j, and the rest of the scale goes into the weights::
     sum_j w_j d_j / s_j = sum_j (w_j f_j) r_j,    f_j = 2**e_j / s_j
 
 where rounding moves the parameter by no more than 1e-16. For the same reason the curve
-of r_0 and r_1 holds the curve for all scales: it only has to be stretched.
+of r_0 and r_1 holds the curve for all scales: it only has to be stretched. Stretching
+multiplies the rounding of breakpoints by the ratio of factors, so that powers of two
+are each instance's own: the ratio is large only for an instance whose metrics are to
+each other by orders of magnitude unlike those of the whole collection.
 """
 
 import math
@@ -38,7 +41,7 @@ def scale_factors(units, scales, squared):
     # Beyond this range one of the metrics has no say whatever the exponent is.
     limit = 500 if squared else 1000
     exponents = np.clip(np.subtract(units, exponents), -limit, limit)
-    factors = np.ldexp(1 / mantissas, exponents)
+    factors = np.ldexp(1 / mantissas, exponents.astype(np.int32))
     return factors**2 if squared else factors
 
 

@@ -30,13 +30,13 @@ def make_tables(n_instances=3, n=12, seed=0):
     return [rng.normal(size=(len(c), 4)) + c[:, None] for c in y], y
 
 
-def make_matrices(n_instances=3, n=9, seed=3):
-    """Pairs of matrices of small integers: many ties, and instances of other units."""
+def make_matrices(n_instances=3, n=10, seed=0):
+    """Distances on two small grids: many ties, and metrics of different units."""
     rng = np.random.default_rng(seed)
     matrices = []
     for i in range(n_instances):
-        pairs = rng.integers(1, 5, size=(2, n * (n - 1) // 2)) * [[1], [7 + i]]
-        matrices.append(np.stack([squareform(row) for row in pairs]).astype(float))
+        places = rng.integers(0, 3, size=(2, n, 2)) * np.reshape([1, 7 + i], (2, 1, 1))
+        matrices.append(np.stack([squareform(pdist(grid)) for grid in places]))
     return matrices, [rng.integers(0, 2, size=n) for _ in range(n_instances)]
 
 

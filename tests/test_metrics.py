@@ -203,7 +203,7 @@ IMAGE = make_images()[0]
         (IMAGE[..., :2], r"shape \(height, width, 3\), found \(9, 7, 2\)"),
         (IMAGE[None, ..., :2], r"shape \(height, width, 3\), found \(9, 7, 2\)"),
         ([IMAGE, IMAGE[0]], r"images\[1\]: An image must have shape"),
-        (IMAGE.astype(int), "uint8 or floats, found int64"),
+        (IMAGE.astype(int), "uint8 or floats, found int"),
         (IMAGE.astype(float), "between 0 and 1"),
         ([IMAGE, IMAGE * np.nan], r"images\[1\]: .*between 0 and 1"),
     ],
