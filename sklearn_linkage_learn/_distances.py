@@ -50,7 +50,7 @@ METRICS = frozenset(_SCIPY_METRICS) | frozenset(_ALIASES) | {"haversine"}
 # One minus a quotient: rounding leaves about 1e-16 where the distance is zero.
 _ROUNDED_AT_ZERO = ("correlation", "cosine")
 # The mean of two squared distances is a squared distance again only of these.
-EUCLIDEAN = ("euclidean", "l2", "precomputed")
+EUCLIDEAN = ("euclidean", "l2")
 
 
 @dataclass(frozen=True)

@@ -203,7 +203,10 @@ def mixed_linkage(distances, linkages, alpha, beta=((1.0, 0.0),)):
     prepared = Prepared(distances, squared=ward)
     children, heights, rank = prepared.run(linkages, alpha, beta)
     heights = np.ldexp(heights, -prepared.exponent)
-    return linkage_matrix(children, np.sqrt(2 * heights) if ward else heights, rank)
+    if ward:
+        # Rounded distances may be a little less than Euclidean.
+        heights = np.sqrt(2 * np.maximum(heights, 0.0))
+    return linkage_matrix(children, heights, rank)
 
 
 def linkage_matrix(children, heights, rank):

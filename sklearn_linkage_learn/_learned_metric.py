@@ -57,7 +57,8 @@ class LearnedMetricLinkage(InstanceLearner):
     linkage : {"complete", "single", "average", "ward"}, default="complete"
         The merge function. ``"ward"`` mixes *squared* distances,
         ``d**2 = (1 - beta) d0**2 + beta d1**2``, and needs Euclidean metrics, which
-        may be on blocks of columns, or precomputed ones.
+        may be on blocks of columns. Precomputed ones are refused: Ward's criterion is
+        one of squared Euclidean distances, and other ones break its guarantees.
 
     normalize : {"mean", "max", "instance_max"} or None, default=None
         What each metric is divided by before it is mixed, so that beta does not
@@ -246,7 +247,7 @@ class LearnedMetricLinkage(InstanceLearner):
             )
         if self.linkage == "ward" and not all(metric.euclidean for metric in metrics):
             raise ValueError(
-                "linkage='ward' needs two Euclidean metrics or precomputed ones, got "
+                "linkage='ward' needs two Euclidean metrics, got "
                 f"metrics={self.metrics!r}."
             )
         algorithm = choose_metric_algorithm(self.linkage, self.algorithm)

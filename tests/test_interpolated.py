@@ -191,9 +191,6 @@ def test_ward_mixes_squared_distances_of_blocks(beta, scale):
     divisor = largest if scale == "max" else scale or (1, 1)
     expected = linkage(X * weights / np.repeat(divisor, 2), "ward")
     np.testing.assert_allclose(ours.linkage_matrix_, expected)
-    matrices = [squareform(pdist(X[:, [0, 1]])), squareform(pdist(X[:, [2, 3]]))]
-    stacked = InterpolatedLinkage(metric="precomputed", **options).fit(matrices)
-    np.testing.assert_array_equal(stacked.linkage_matrix_, ours.linkage_matrix_)
 
 
 def test_precomputed_distances_give_the_same_tree_as_points():

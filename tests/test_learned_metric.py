@@ -30,14 +30,14 @@ def make_tables(n_instances=3, n=12, seed=0):
     return [rng.normal(size=(len(c), 4)) + c[:, None] for c in y], y
 
 
-def make_matrices(n_instances=3, n=10, seed=0):
-    """Distances on two small grids: many ties, and metrics of different units."""
+def make_grids(n_instances=3, n=10, seed=0):
+    """Places on two small grids: many ties, and metrics of different units."""
     rng = np.random.default_rng(seed)
-    matrices = []
-    for i in range(n_instances):
-        places = rng.integers(0, 3, size=(2, n, 2)) * np.reshape([1, 7 + i], (2, 1, 1))
-        matrices.append(np.stack([squareform(pdist(grid)) for grid in places]))
-    return matrices, [rng.integers(0, 2, size=n) for _ in range(n_instances)]
+    tables = [
+        rng.integers(0, 3, size=(n, 4)) * np.repeat([1.0, 7.0 + i], 2)
+        for i in range(n_instances)
+    ]
+    return tables, [rng.integers(0, 2, size=n) for _ in range(n_instances)]
 
 
 TABLES, CLASSES = make_tables()
@@ -69,14 +69,12 @@ def matrices_of(tables, metrics=BLOCKS):
 @pytest.mark.parametrize("normalize", NORMALIZE)
 @pytest.mark.parametrize("linkage", LINKAGES)
 @pytest.mark.parametrize(
-    ("metrics", "instances"),
-    [(BLOCKS, (TABLES, CLASSES)), ("precomputed", make_matrices())],
-    ids=["points", "tied matrices"],
+    "instances", [(TABLES, CLASSES), make_grids()], ids=["points", "tied points"]
 )
 def test_curves_hold_the_loss_of_the_clusterer_at_every_midpoint(
-    metrics, instances, linkage, normalize
+    instances, linkage, normalize
 ):
-    learner = LearnedMetricLinkage(metrics, linkage=linkage, normalize=normalize)
+    learner = LearnedMetricLinkage(BLOCKS, linkage=linkage, normalize=normalize)
     learner.fit(*instances)
     assert learner.loss_curve_.n_pieces > 1
     for points, labels, curve in zip(*instances, learner.instance_curves_, strict=True):
@@ -243,15 +241,27 @@ def test_common_scales_rename_the_algorithms_and_keep_the_least_loss(linkage):
             )
 
 
-@pytest.mark.parametrize("linkage", ["complete", "ward"])
+@pytest.mark.parametrize("normalize", ["mean", "max", "instance_max"])
+@pytest.mark.parametrize("unit", [2.0**40, 1e-3, 1e9])
+def test_normalized_ward_has_no_units(normalize, unit):
+    other_units = [table * [1, 1, unit, unit] for table in TABLES]
+    make = partial(LearnedMetricLinkage, BLOCKS, linkage="ward", normalize=normalize)
+    expected, learner = make().fit(TABLES, CLASSES), make().fit(other_units, CLASSES)
+    for ours, theirs in zip(
+        learner.instance_curves_, expected.instance_curves_, strict=True
+    ):
+        np.testing.assert_array_equal(ours.values, theirs.values)
+        np.testing.assert_allclose(
+            ours.breakpoints, theirs.breakpoints, rtol=0, atol=1e-12
+        )
+
+
 @pytest.mark.parametrize("normalize", ["mean", "max", "instance_max"])
 @pytest.mark.parametrize("unit", [2.0**40, 1e-3, 1e9, 1e-150, 1e140])
-def test_normalized_metrics_have_no_units(normalize, unit, linkage):
+def test_normalized_metrics_have_no_units(normalize, unit):
     matrices = matrices_of(TABLES)
     other_units = [np.stack([m[0], unit * m[1]]) for m in matrices]
-    make = partial(
-        LearnedMetricLinkage, "precomputed", linkage=linkage, normalize=normalize
-    )
+    make = partial(LearnedMetricLinkage, "precomputed", normalize=normalize)
     expected, learner = make().fit(matrices, CLASSES), make().fit(other_units, CLASSES)
     for ours, theirs in zip(
         learner.instance_curves_, expected.instance_curves_, strict=True
@@ -363,6 +373,11 @@ BAD_DATA = [
     ({"metrics": NO_NAME}, (X, Y), "'b': There is no column 'x': X has no column na"),
     ({"metrics": "precomputed"}, (X, Y), "2 distance matrices.* found 5 item"),
     ({"linkage": "ward"}, (X, Y), "'ward' needs two Euclidean metrics"),
+    (
+        {"linkage": "ward", "metrics": "precomputed"},
+        (matrices_of(TABLES), CLASSES),
+        "'ward' needs two Euclidean metrics",
+    ),
     ({"linkage": "weighted"}, (X, Y), "The 'linkage' parameter"),
     ({"normalize": "median"}, (X, Y), "The 'normalize' parameter"),
     (

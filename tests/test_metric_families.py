@@ -203,3 +203,32 @@ def test_every_linkage_takes_the_kinetic_engine_by_default():
     for linkage in LINKAGES:
         assert choose_metric_algorithm(linkage) == "kinetic"
         assert choose_metric_algorithm(linkage, "execution_tree") == "execution_tree"
+
+
+@pytest.mark.parametrize(
+    "d0, d1, y, loss",
+    [
+        # The line of a merge is newer than the one it was merged at.
+        (
+            [1, 2, 7, 8, 2, 7, 5, 4, 0, 8, 3, 2, 6, 1, 1],
+            [1, 3, 0, 2, 0, 1, 1, 1, 1, 3, 2, 3, 1, 3, 3],
+            [0, 2, 0, 1, 1, 2],
+            "dendrogram_purity",
+        ),
+        # The cut of the past is taken by the lines of the past.
+        (
+            [1, 2, 2, 2, 1, 1, 1, 2, 2, 2],
+            [2, 2, 0, 1, 4, 2, 1, 2, 1, 1],
+            [2, 0, 1, 0, 1],
+            "cut",
+        ),
+    ],
+)
+def test_complete_linkage_agrees_with_the_execution_tree(d0, d1, y, loss):
+    distances = np.array([d0, d1], dtype=float)
+    fast, slow = (
+        metric_curve(distances, "complete", make_loss(loss, y), algorithm)
+        for algorithm in ("kinetic", "execution_tree")
+    )
+    np.testing.assert_allclose(fast.breakpoints, slow.breakpoints, atol=1e-12)
+    np.testing.assert_array_equal(fast.values, slow.values)

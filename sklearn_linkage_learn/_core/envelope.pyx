@@ -126,12 +126,17 @@ cdef class EnvelopeKinetic(Kinetic):
         out[TOP] = top
 
     cdef long long deciding_pair(self, int x, int y) noexcept nogil:
-        """The latest of the point pairs that have the clusters' line."""
-        cdef Py_ssize_t n = self.n_points, low, high
         cdef double parts[N_PARTS]
+        self.fetch(x, y, parts)
+        return self.latest_pair(x, y, parts[0], parts[1])
+
+    cdef long long latest_pair(
+        self, int x, int y, double start, double end
+    ) noexcept nogil:
+        """The latest of the point pairs of two clusters that have a line."""
+        cdef Py_ssize_t n = self.n_points, low, high
         cdef int a, b, n_x, n_y
         cdef long long decided = -1
-        self.fetch(x, y, parts)
         n_x = self.list_members(x, self.members)
         n_y = self.list_members(y, self.members + n_x)
         for a in range(n_x):
@@ -139,11 +144,36 @@ cdef class EnvelopeKinetic(Kinetic):
                 low = min(self.members[a], self.members[b])
                 high = max(self.members[a], self.members[b])
                 if (
-                    self.distance(0, low, high) == parts[0]
-                    and self.distance(1, low, high) == parts[1]
+                    self.distance(0, low, high) == start
+                    and self.distance(1, low, high) == end
                 ):
                     decided = max(decided, low * n + high)
         return decided
+
+    # Merges are compared by the lines they had since the last time their loss was
+    # taken; what is stored between their children may be newer.
+
+    cdef int compare_merges(self, int u, int v) noexcept nogil:
+        cdef Expansion start, end
+        cdef int s
+        gap_of_lines(
+            self.start[u], self.end[u], self.start[v], self.end[v], &start, &end
+        )
+        s = order_at(&start, &end, self.t)
+        if s == 0:
+            s = -1 if self.latest_pair(
+                self.left[u], self.right[u], self.start[u], self.end[u]
+            ) < self.latest_pair(
+                self.left[v], self.right[v], self.start[v], self.end[v]
+            ) else 1
+        return s
+
+    cdef double merge_crossing(self, int u, int v) noexcept nogil:
+        cdef Expansion start, end
+        gap_of_lines(
+            self.start[u], self.end[u], self.start[v], self.end[v], &start, &end
+        )
+        return first_negative(&start, &end)
 
     # Free clusters.
 
@@ -249,11 +279,8 @@ cdef class EnvelopeKinetic(Kinetic):
 
     cdef void update_merge(self, int node) noexcept nogil:
         cdef double parts[N_PARTS]
-        if not self.by_chord or not self.has_expired(
-            self.left[node], self.right[node]
-        ):
-            return
-        self.refresh(self.left[node], self.right[node])
+        if self.has_expired(self.left[node], self.right[node]):
+            self.refresh(self.left[node], self.right[node])
         self.fetch(self.left[node], self.right[node], parts)
         self.start[node] = parts[0]
         self.end[node] = parts[1]

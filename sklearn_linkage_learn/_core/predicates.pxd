@@ -263,7 +263,7 @@ cdef inline double ward_value(
     second = first - z
     back = second - first
     low += (first - (second - back)) - (z + back)
-    return max(second + low, 0.0) / ward_denominator(a, b)
+    return (second + low) / ward_denominator(a, b)
 
 
 cdef inline int sign_at(
