@@ -151,6 +151,8 @@ cdef class Kinetic(FreeClusters):
         if self.ghost_at[left] >= 0 or self.ghost_at[right] >= 0:
             self.extend_ghost(node, left, right)
         elif self.fails[node] <= self.t or not self.still_holds(node):
+            # One that fails at this very parameter is redone here, not in a repair
+            # of its own.
             self.free_children(node)
             self.bound_by_old_merge(self.free_at[left], node)
             self.bound_by_old_merge(self.free_at[right], node)
