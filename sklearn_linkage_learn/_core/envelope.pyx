@@ -48,22 +48,16 @@ cdef class EnvelopeKinetic(Kinetic):
 
     # Lines.
 
-    cdef void fetch(self, int x, int y, double* parts) noexcept nogil:
-        cdef const double* source
-        cdef int c
-        if x < self.n_points and y < self.n_points:
-            parts[0] = self.distance(0, x, y)
-            parts[1] = self.distance(1, x, y)
-            parts[EXPIRY] = NEVER
-            parts[TOP] = parts[1]
-            return
-        source = self.entry(x, y)
-        for c in range(N_PARTS):
-            parts[c] = source[c]
+    cdef void load_row(self, int point) noexcept nogil:
+        cdef double* entry = self.row[point]
+        cdef int s
+        Kinetic.load_row(self, point)
+        for s in range(self.slot[point]):
+            entry[EXPIRY] = NEVER
+            entry[TOP] = entry[1]
+            entry += N_PARTS
 
     cdef bint has_expired(self, int x, int y) noexcept nogil:
-        if x < self.n_points and y < self.n_points:
-            return False
         return self.entry(x, y)[EXPIRY] <= self.t
 
     cdef void refresh(self, int x, int y) noexcept nogil:
@@ -177,45 +171,30 @@ cdef class EnvelopeKinetic(Kinetic):
 
     # Free clusters.
 
-    cdef void load_lines(self, int k) noexcept nogil:
-        cdef int node = self.frees[k].node, a, c, other
-        cdef double* planes = self.frees[k].lines
-        cdef Py_ssize_t n = self.n_points
-        cdef double parts[N_PARTS]
-        for a in range(self.n_alive):
-            other = self.alive[a]
-            if other == node:
-                continue
-            self.fetch(node, other, parts)
-            for c in range(N_PARTS):
-                planes[c * n + a] = parts[c]
-        self.show(k)
-
     cdef bint renew(self, int k, int a) noexcept nogil:
         cdef double* planes = self.frees[k].lines
-        cdef Py_ssize_t n = self.n_points
+        cdef Py_ssize_t n = self.stride
         cdef double parts[N_PARTS]
         cdef int c
         if planes[EXPIRY * n + a] > self.t:
             return False
-        if self.has_expired(self.frees[k].node, self.alive[a]):
-            self.refresh(self.frees[k].node, self.alive[a])
-        self.fetch(self.frees[k].node, self.alive[a], parts)
+        if self.has_expired(self.alive[k], self.alive[a]):
+            self.refresh(self.alive[k], self.alive[a])
+        self.fetch(self.alive[k], self.alive[a], parts)
         for c in range(N_PARTS):
             planes[c * n + a] = parts[c]
         return True
 
     cdef void show(self, int k) noexcept nogil:
-        cdef int at = self.place[self.frees[k].node]
-        cdef Py_ssize_t n = self.n_points
-        self.frees[k].lines[at] = self.frees[k].lines[n + at] = FAR
-        self.frees[k].lines[EXPIRY * n + at] = NEVER
+        cdef double* lines = self.frees[k].lines
+        lines[k] = lines[self.stride + k] = FAR
+        lines[EXPIRY * self.stride + k] = NEVER
 
     cdef void join_at(
         self, double* u, int a, const double* v, int b
     ) noexcept nogil:
         """The greater of the lines at a in planes u and at b in planes v, into u."""
-        cdef Py_ssize_t n = self.n_points
+        cdef Py_ssize_t n = self.stride
         cdef double x[N_PARTS]
         cdef double y[N_PARTS]
         cdef int c
@@ -231,25 +210,22 @@ cdef class EnvelopeKinetic(Kinetic):
 
     cdef void join_lines(self, int k, int l) noexcept nogil:
         cdef int a
-        cdef int skip_k = self.place[self.frees[k].node]
-        cdef int skip_l = self.place[self.frees[l].node]
         for a in range(self.n_alive):
-            if a != skip_k and a != skip_l:
+            if a != k and a != l:
                 self.join_at(self.frees[k].lines, a, self.frees[l].lines, a)
 
     # Certificates.
 
     cdef double certificate(self, int k, int l) noexcept nogil:
         cdef const double* lines = self.frees[k].lines
-        cdef Py_ssize_t n = self.n_points
-        cdef int a = self.place[self.frees[k].node], b = self.place[self.frees[l].node]
-        cdef double height = self.mix(lines[b], lines[n + b])
-        cdef double until = lines[EXPIRY * n + b], top = lines[TOP * n + b]
+        cdef Py_ssize_t n = self.stride
+        cdef double height = self.mix(lines[l], lines[n + l])
+        cdef double until = lines[EXPIRY * n + l], top = lines[TOP * n + l]
         cdef double fail = Kinetic.certificate(self, k, l)
         if fail <= until or not self.by_chord:
             return min(fail, until)
         return max(until, min(
-            self.chord_bound(k, b, height, top), self.chord_bound(l, a, height, top)
+            self.chord_bound(k, l, height, top), self.chord_bound(l, k, height, top)
         ))
 
     cdef double chord_bound(
@@ -285,7 +261,7 @@ cdef class EnvelopeKinetic(Kinetic):
         self.start[node] = parts[0]
         self.end[node] = parts[1]
 
-    cdef double compete(self, int node) noexcept nogil:
+    cdef double compete(self, int node, double fail) noexcept nogil:
         cdef int a = self.place[self.left[node]], b = self.place[self.right[node]], k
         cdef double parts[N_PARTS]
         cdef double height, by_chord = NEVER
@@ -302,7 +278,9 @@ cdef class EnvelopeKinetic(Kinetic):
                 )
         else:
             by_chord = 0.0
-        return max(by_chord, min(parts[EXPIRY], Kinetic.compete(self, node)))
+        return min(fail, max(
+            by_chord, min(parts[EXPIRY], Kinetic.compete(self, node, NEVER))
+        ))
 
     cdef double exact_failure(self, int node) except? -1 nogil:
         """When the merge of the only two free clusters has to be looked at again.
@@ -310,7 +288,7 @@ cdef class EnvelopeKinetic(Kinetic):
         That is the current parameter if it fails there.
         """
         cdef double start, end, limit, until, expiry, top, height
-        cdef int k, a, b = self.place[self.frees[1].node], partner
+        cdef int k, a, b = 1
         cdef const double* starts
         cdef const double* ends
         self.renew(0, b)
@@ -322,33 +300,30 @@ cdef class EnvelopeKinetic(Kinetic):
             self.start[node] = start
             self.end[node] = end
         limit = self.limit(self.mix(start, end))
-        until = expiry = self.frees[0].lines[EXPIRY * <Py_ssize_t> self.n_points + b]
+        until = expiry = self.frees[0].lines[EXPIRY * self.stride + b]
         for k in range(2):
             starts = self.shows(k, 0)
             ends = self.shows(k, 1)
-            partner = self.place[self.frees[1 - k].node]
-            for a in range(self.n_alive):
-                if a == partner:
-                    continue
+            for a in range(2, self.n_alive):
                 if self.mix(starts[a], ends[a]) <= limit:
                     self.renew(k, a)
                 if self.mix(starts[a], ends[a]) <= limit:
                     if self.compare(
-                        self.frees[k].node, self.alive[a],
+                        self.alive[k], self.alive[a],
                         self.left[node], self.right[node],
                     ) < 0:
                         return self.t
                 if crossing_bound(start, end, starts[a], ends[a], 0.0) < until:
                     self.renew(k, a)
                     until = min(until, self.crossing(
-                        self.frees[k].node, self.alive[a],
+                        self.alive[k], self.alive[a],
                         self.left[node], self.right[node],
                     ))
         if until < expiry or not self.by_chord:
             return until
-        top = self.frees[0].lines[TOP * <Py_ssize_t> self.n_points + b]
+        top = self.frees[0].lines[TOP * self.stride + b]
         height = self.mix(start, end)
         return max(until, min(
             self.chord_bound(0, b, height, top),
-            self.chord_bound(1, self.place[self.frees[0].node], height, top),
+            self.chord_bound(1, 0, height, top),
         ))
