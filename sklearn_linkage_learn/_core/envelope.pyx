@@ -13,6 +13,7 @@ O(depth) for each line that is found again.
 cimport cython
 from libc.math cimport fabs
 from libc.stdlib cimport free
+from libc.string cimport memcpy
 
 from .free_clusters cimport FAR
 from .kinetic cimport Kinetic
@@ -60,33 +61,37 @@ cdef class EnvelopeKinetic(Kinetic):
     cdef bint has_expired(self, int x, int y) noexcept nogil:
         return self.entry(x, y)[EXPIRY] <= self.t
 
-    cdef void refresh(self, int x, int y) noexcept nogil:
+    cdef void refresh(self, int x, int y, double* parts) noexcept nogil:
         """Find the greatest line of two clusters at the current parameter."""
-        cdef int top = 0, older, left, right
-        cdef double a[N_PARTS]
-        cdef double b[N_PARTS]
+        cdef int top = 0, child, side, other
+        cdef bint ready
         self.waiting[0] = x
         self.waiting[1] = y
         while top >= 0:
             x = self.waiting[2 * top]
-            older = self.waiting[2 * top + 1]
-            if self.position[x] < self.position[older]:
-                x, older = older, x
-            left = self.left[x]
-            right = self.right[x]
-            if self.has_expired(left, older):
-                top += 1
-                self.waiting[2 * top] = left
-                self.waiting[2 * top + 1] = older
-            elif self.has_expired(right, older):
-                top += 1
-                self.waiting[2 * top] = right
-                self.waiting[2 * top + 1] = older
-            else:
-                self.fetch(left, older, a)
-                self.fetch(right, older, b)
-                self.greatest(a, b, self.entry(x, older))
-                top -= 1
+            other = self.waiting[2 * top + 1]
+            if self.position[x] < self.position[other]:
+                x, other = other, x
+            ready = True
+            for side in range(2):
+                child = self.right[x] if side else self.left[x]
+                if ready and self.has_expired(child, other):
+                    ready = False
+                    top += 1
+                    self.waiting[2 * top] = child
+                    self.waiting[2 * top + 1] = other
+            if not ready:
+                continue
+            self.greatest(
+                self.entry(self.left[x], other), self.entry(self.right[x], other), parts
+            )
+            if top > 0:
+                memcpy(
+                    self.entry(self.waiting[2 * top], self.waiting[2 * top + 1]),
+                    parts,
+                    N_PARTS * sizeof(double),
+                )
+            top -= 1
 
     cdef void greatest(
         self, const double* a, const double* b, double* out
@@ -173,16 +178,15 @@ cdef class EnvelopeKinetic(Kinetic):
 
     cdef bint renew(self, int k, int a) noexcept nogil:
         cdef double* planes = self.frees[k].lines
-        cdef Py_ssize_t n = self.stride
         cdef double parts[N_PARTS]
         cdef int c
-        if planes[EXPIRY * n + a] > self.t:
+        if planes[EXPIRY * self.stride + a] > self.t:
             return False
-        if self.has_expired(self.alive[k], self.alive[a]):
-            self.refresh(self.alive[k], self.alive[a])
-        self.fetch(self.alive[k], self.alive[a], parts)
+        self.refresh(self.alive[k], self.alive[a], parts)
         for c in range(N_PARTS):
-            planes[c * n + a] = parts[c]
+            planes[c * self.stride + a] = parts[c]
+        if self.frees[k].stored:
+            self.write(k, a, self.alive[k])
         return True
 
     cdef void show(self, int k) noexcept nogil:
@@ -254,12 +258,11 @@ cdef class EnvelopeKinetic(Kinetic):
         return self.t + self.rest * (at_t / (at_t - at_1)) * (1.0 - TOLERANCE)
 
     cdef void update_merge(self, int node) noexcept nogil:
-        cdef double parts[N_PARTS]
-        if self.has_expired(self.left[node], self.right[node]):
-            self.refresh(self.left[node], self.right[node])
-        self.fetch(self.left[node], self.right[node], parts)
-        self.start[node] = parts[0]
-        self.end[node] = parts[1]
+        cdef double* line = self.entry(self.left[node], self.right[node])
+        if line[EXPIRY] <= self.t:
+            self.refresh(self.left[node], self.right[node], line)
+        self.start[node] = line[0]
+        self.end[node] = line[1]
 
     cdef double compete(self, int node, double fail) noexcept nogil:
         cdef int a = self.place[self.left[node]], b = self.place[self.right[node]], k

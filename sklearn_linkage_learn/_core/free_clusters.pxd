@@ -19,6 +19,7 @@ cdef struct FreeCluster:
     double gap          # the distance to it
     int blocker         # a cluster that is not free and nearer, -1 if none is known
     double* lines       # to the clusters alive, plane by plane
+    bint stored         # whether its row has the lines too
     int* shared         # how many points it has in common with each ghost
 
 
@@ -30,8 +31,6 @@ cdef class FreeClusters(Lines):
     # The clusters alive, free ones first, and what loops over them read:
     cdef int* alive
     cdef int* slot_at
-    cdef int* position_at
-    cdef double** row_at
     cdef double* share_at
     cdef FreeCluster* frees     # the same order
     cdef Py_ssize_t stride      # from plane to plane
@@ -65,12 +64,25 @@ cdef class FreeClusters(Lines):
         self.alive[a] = node
         self.place[node] = a
         self.slot_at[a] = self.slot[node]
-        self.position_at[a] = self.position[node]
-        self.row_at[a] = self.row[node]
         self.share_at[a] = self.share[node]
+
+    @cython.final
+    cdef inline void write(self, int k, int a, int node) noexcept nogil:
+        """Keep the line of free cluster k and the one at a in the row of a node.
+
+        That is the row of one of the two, at the slot of the other.
+        """
+        cdef int c, slot = self.slot_at[a]
+        cdef double* entry
+        if node == self.alive[a]:
+            slot = self.slot_at[k]
+        entry = self.row[node] + <Py_ssize_t> slot * self.n_parts
+        for c in range(self.n_parts):
+            entry[c] = self.frees[k].lines[c * self.stride + a]
 
     cdef bint renew(self, int k, int a) noexcept nogil
     cdef int set_free(self, int node) except -1 nogil
+    cdef int move_to_front(self, int node) except -1 nogil
     cdef void set_bound(self, int k) noexcept nogil
     cdef void set_all_bound(self) noexcept nogil
     cdef void find_partner(self, int k) noexcept nogil
@@ -88,6 +100,7 @@ cdef class FreeClusters(Lines):
     cdef void forget_partners(self, int left, int right) noexcept nogil
     cdef void load_lines(self, int k) noexcept nogil
     cdef void show(self, int k) noexcept nogil
+    cdef void announce(self, int k) noexcept nogil
     cdef void join_lines(self, int k, int l) noexcept nogil
     cdef void store_lines(self, int k) noexcept nogil
     cdef void join_entries(self, int k, int a, int b, int node) noexcept nogil

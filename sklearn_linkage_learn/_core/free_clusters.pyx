@@ -30,8 +30,6 @@ cdef class FreeClusters(Lines):
         self.share = <double*> allocate(self.room, sizeof(double))
         self.alive = <int*> allocate(self.n_points, sizeof(int))
         self.slot_at = <int*> allocate(self.n_points, sizeof(int))
-        self.position_at = <int*> allocate(self.n_points, sizeof(int))
-        self.row_at = <double**> allocate(self.n_points, sizeof(double*))
         self.share_at = <double*> allocate(self.n_points, sizeof(double))
         self.frees = <FreeCluster*> allocate(self.n_points, sizeof(FreeCluster))
         self.n_alive = self.n_points
@@ -48,8 +46,6 @@ cdef class FreeClusters(Lines):
         free(self.share)
         free(self.alive)
         free(self.slot_at)
-        free(self.position_at)
-        free(self.row_at)
         free(self.share_at)
 
     # Which clusters are free.
@@ -58,18 +54,25 @@ cdef class FreeClusters(Lines):
         """Take a cluster that is alive out of the sequence; returns its place."""
         cdef int k = self.n_free
         cdef FreeCluster* new = self.frees + k
-        if k == self.n_free_blocks:
+        self.move_to_front(node)
+        new.partner = new.blocker = -1
+        new.stored = True
+        self.load_lines(k)
+        self.offer_partner(k)
+        return k
+
+    cdef int move_to_front(self, int node) except -1 nogil:
+        """Put a cluster next to those that are free, with memory for its lines."""
+        cdef FreeCluster* new = self.frees + self.n_free
+        if self.n_free == self.n_free_blocks:
             self.n_free_blocks += 1
             new.lines = <double*> allocate(
                 self.stride * self.n_planes, sizeof(double)
             )
             new.shared = <int*> allocate(self.n_points, sizeof(int))
-        self.swap_places(self.place[node], k)
+        self.swap_places(self.place[node], self.n_free)
         self.n_free += 1
-        new.partner = new.blocker = -1
-        self.load_lines(k)
-        self.offer_partner(k)
-        return k
+        return 0
 
     cdef void set_bound(self, int k) noexcept nogil:
         """Free cluster k is part of the sequence again."""
@@ -119,26 +122,32 @@ cdef class FreeClusters(Lines):
         return False
 
     cdef void load_lines(self, int k) noexcept nogil:
-        """Collect the lines of a free cluster to all clusters alive."""
-        cdef int node = self.alive[k], a, c, n_parts = self.n_parts
-        cdef int position = self.position[node]
-        cdef Py_ssize_t stride = self.stride, at = self.slot[node] * n_parts
+        """Collect the lines of the last free cluster, at the place of its merge."""
+        cdef int a, c, n_parts = self.n_parts
+        cdef Py_ssize_t stride = self.stride
         cdef double* planes = self.frees[k].lines
-        cdef const double* row = self.row[node]
+        cdef const double* row = self.row[self.alive[k]]
         cdef const double* entry
-        cdef bint younger
         self.pieces.count.lines += self.n_alive
-        for a in range(self.n_alive):
-            # As `entry`, in a form that compiles without a branch.
-            younger = self.position_at[a] > position
-            entry = (self.row_at[a] if younger else row) + (
-                at if younger else self.slot_at[a] * n_parts
-            )
+        for a in range(k, self.n_alive):
+            entry = row + self.slot_at[a] * n_parts
             planes[a] = entry[0]
             planes[stride + a] = entry[1]
             for c in range(2, n_parts):
                 planes[c * stride + a] = entry[c]
+        for a in range(k):
+            for c in range(n_parts):
+                planes[c * stride + a] = self.frees[a].lines[c * stride + k]
+            self.write(k, a, self.alive[k])
         self.show(k)
+
+    cdef void fetch(self, int x, int y, double* parts) noexcept nogil:
+        cdef int k = self.place[x], c
+        if k >= self.n_free or self.alive[k] != x:
+            Lines.fetch(self, x, y, parts)
+            return
+        for c in range(self.n_parts):
+            parts[c] = self.frees[k].lines[c * self.stride + self.place[y]]
 
     cdef void show(self, int k) noexcept nogil:
         """Bring quotients up to date, and keep the cluster away from itself."""
@@ -330,7 +339,6 @@ cdef class FreeClusters(Lines):
         cdef double start = self.start[node], end = self.end[node]
         cdef double until = min(fail, 1.0)
         cdef double limit = self.limit((1.0 - until) * start + until * end)
-        cdef double* entry
         cdef int k, c, at
         for k in range(self.n_free):
             for c in range(2):
@@ -346,11 +354,13 @@ cdef class FreeClusters(Lines):
                     ))
                     until = min(fail, 1.0)
                     limit = self.limit((1.0 - until) * start + until * end)
+            self.write(k, a, self.left[node])
+            self.write(k, b, self.right[node])
             self.join_entries(k, a, b, node)
-            entry = self.row[node] + self.slot_at[k] * <Py_ssize_t> self.n_parts
-            for c in range(self.n_parts):
-                entry[c] = self.frees[k].lines[c * self.stride + a]
         self.replace_alive(a, b, node)
+        for k in range(self.n_free):
+            if self.frees[k].stored:
+                self.write(k, a if self.alive[a] == node else b, self.alive[k])
         return fail
 
     cdef void join_entries(self, int k, int a, int b, int node) noexcept nogil:
@@ -396,8 +406,13 @@ cdef class FreeClusters(Lines):
         cdef int left = self.alive[k], right = self.alive[l], last
         cdef FreeCluster* cluster = self.frees + k
         cdef FreeCluster gone = self.frees[l]
+        if not cluster.stored:
+            self.store_lines(k)
+        if not gone.stored:
+            self.store_lines(l)
         self.join_lines(k, l)
         cluster.partner = cluster.blocker = -1
+        cluster.stored = False
         last = self.n_free - 1
         self.move_column(last, l)
         self.frees[l] = self.frees[last]
@@ -411,7 +426,7 @@ cdef class FreeClusters(Lines):
         self.put(node, k)
         self.forget_partners(left, right)
         self.show(k)
-        self.store_lines(k)
+        self.announce(k)
         self.offer_partner(k)
 
     cdef void join_lines(self, int k, int l) noexcept nogil:
@@ -432,22 +447,32 @@ cdef class FreeClusters(Lines):
                 add_planes(u, v, self.width[f], self.n_alive, self.stride)
 
     cdef void store_lines(self, int k) noexcept nogil:
-        """Write a free cluster's lines to its row and to other free clusters."""
+        """Write a free cluster's lines to its row."""
         cdef const double* planes = self.frees[k].lines
         cdef double* row = self.row[self.alive[k]]
         cdef double* entry
         cdef Py_ssize_t stride = self.stride
-        cdef int a, c, j, n_parts = self.n_parts
+        cdef int a, c, n_parts = self.n_parts
         for a in range(self.n_alive):
             entry = row + self.slot_at[a] * n_parts
             entry[0] = planes[a]
             entry[1] = planes[stride + a]
             for c in range(2, n_parts):
                 entry[c] = planes[c * stride + a]
+
+    cdef void announce(self, int k) noexcept nogil:
+        """Free cluster k is new: write its lines to the other free clusters."""
+        cdef Py_ssize_t stride = self.stride
+        cdef int j, c
         for j in range(self.n_free):
-            if j != k:
-                for c in range(self.n_planes):
-                    self.frees[j].lines[c * stride + k] = planes[c * stride + j]
+            if j == k:
+                continue
+            for c in range(self.n_planes):
+                self.frees[j].lines[c * stride + k] = (
+                    self.frees[k].lines[c * stride + j]
+                )
+            if self.frees[j].stored:
+                self.write(j, k, self.alive[j])
 
 
 cdef int next_below(

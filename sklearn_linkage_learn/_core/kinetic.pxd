@@ -32,3 +32,5 @@ cdef class Kinetic(FreeClusters):
     cdef void drop_ghost(self, int g) noexcept nogil
     cdef bint is_same(self, int k, int g) noexcept nogil
     cdef void resolve(self, int k, int g) noexcept nogil
+    cdef void load_first_lines(self, int k) noexcept nogil
+    cdef int first_merge(self) except -1 nogil

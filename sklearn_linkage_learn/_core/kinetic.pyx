@@ -62,7 +62,7 @@ cdef class Kinetic(FreeClusters):
 
     cdef bint reach_failure(self, int place, int second) except -1 nogil:
         """Move to where the merge at `place` fails, if no other one fails before."""
-        cdef int node = self.sequence[place], k
+        cdef int node = self.sequence[place]
         while True:
             self.fails[node] = self.exact_failure(node)
             if self.fails[node] <= self.t:
@@ -72,8 +72,6 @@ cdef class Kinetic(FreeClusters):
             self.move_to(self.fails[node])
             if not self.expiring:
                 return True
-            for k in range(2):
-                self.load_lines(k)
 
     cdef int first_failure(self, int* second) noexcept nogil:
         """Place of the merge that fails first, and of the next one; -1 if none."""
@@ -299,6 +297,8 @@ cdef class Kinetic(FreeClusters):
             else:
                 self.right[parent] = node
             self.loss.join(parent, self.left[parent], self.right[parent])
+        # Its row holds the lines of the time when it is merged.
+        self.row[node], self.row[ghost] = self.row[ghost], self.row[node]
         self.drop_ghost(g)
         self.set_bound(k)
         self.forget_partners(node, node)
@@ -306,20 +306,57 @@ cdef class Kinetic(FreeClusters):
     # The first run.
 
     cdef int play(self, const int[:, ::1] children) except -1 nogil:
-        """Carry out the run at 0, so that every line and certificate is there."""
+        """Carry out the run at 0, so that every line and certificate is there.
+
+        When m clusters are alive they have the first m slots. Two of them have their
+        line in the row of the one with the higher slot, until one is merged.
+        """
         cdef int place, side, child
         self.load_points(children)
         self.n_alive = self.n_points
         for place in range(self.n_points):
-            self.put(place, place)
+            self.put(place, self.slot[place])
         for place in range(self.n_points - 1):
             for side in range(2):
                 child = children[place, side]
                 if child >= self.n_points:
                     child = self.repaired[child - self.n_points]
-                self.set_free(child)
-            self.merge_free(0, 1)
-            self.set_all_bound()
+                self.move_to_front(child)
+                self.load_first_lines(side)
+            self.first_merge()
         for place in range(self.n_points - 1):
             self.sequence[place] = self.repaired[place]
+        return 0
+
+    cdef void load_first_lines(self, int k) noexcept nogil:
+        """Collect the lines of one of the two clusters that are merged, in its row."""
+        cdef int node = self.alive[k], a, c, slot = self.slot[node]
+        cdef double* own
+        cdef const double* entry
+        for a in range(self.n_alive):
+            own = self.row[node] + <Py_ssize_t> self.slot_at[a] * self.n_parts
+            entry = own
+            if self.slot_at[a] > slot:
+                entry = self.row[self.alive[a]] + <Py_ssize_t> slot * self.n_parts
+            for c in range(self.n_parts):
+                own[c] = self.frees[k].lines[c * self.stride + a] = entry[c]
+        self.show(k)
+
+    cdef int first_merge(self) except -1 nogil:
+        """Merge the only two free clusters into one that is not free."""
+        cdef int node = self.new_cluster(0, 1), a, c, slot = self.slot[node]
+        cdef double* entry
+        self.emit(node)
+        self.join_lines(0, 1)
+        for a in range(2, self.n_alive):
+            entry = self.row[node] + <Py_ssize_t> self.slot_at[a] * self.n_parts
+            if self.slot_at[a] > slot:
+                entry = self.row[self.alive[a]] + <Py_ssize_t> slot * self.n_parts
+            for c in range(self.n_parts):
+                entry[c] = self.frees[0].lines[c * self.stride + a]
+        self.n_free = 0
+        self.n_alive -= 1
+        self.share[node] = 1.0 / self.size[node]
+        self.put(self.alive[self.n_alive], 1)
+        self.put(node, 0)
         return 0

@@ -29,17 +29,16 @@ cdef class Lines(TreeSweep):
     cdef int* position          # place in the merge sequence, negative for a leaf
     cdef int* point_at          # the point that has a slot
     cdef double* within         # [node][function][width] sums inside, for Ward
-    cdef double** row           # lines to the clusters that are older, by slot
-    cdef double* rows           # one block for as many as there are merges,
-    cdef double* leaf_rows      # and one for the points
+    cdef double** row           # lines to the clusters alive at its merge, by slot
+    cdef double* rows           # one block for as many nodes as a tree has,
+    cdef double** more_rows     # and what repairs need besides
+    cdef int n_more_rows
     cdef int* spare             # ids that were given back
     cdef int n_spare
 
     @cython.final
     cdef inline double* entry(self, int x, int y) noexcept nogil:
-        """The stored line of two coexisting clusters."""
-        if self.position[x] < self.position[y]:
-            x, y = y, x
+        """The stored line of a cluster and one that is alive when it is merged."""
         return self.row[x] + <Py_ssize_t> self.slot[y] * self.n_parts
 
     @cython.final
@@ -77,7 +76,7 @@ cdef class Lines(TreeSweep):
     cdef int load_points(self, const int[:, ::1] children) except -1 nogil
     cdef void load_row(self, int point) noexcept nogil
     cdef int new_node(self) except -1 nogil
-    cdef double* new_row(self, int node) except NULL nogil
+    cdef double* new_row(self) except NULL nogil
     cdef void give_back(self, int node) noexcept nogil
     cdef void unite(self, int node, int left, int right) noexcept nogil
     cdef void fetch(self, int x, int y, double* parts) noexcept nogil

@@ -1,12 +1,12 @@
 """Lines between the clusters of a merge sequence, looked up by node id.
 
-Invariant: two clusters that coexist in the sequence have their line, exactly, in the
-row of the younger one, at the slot of the older one. Each point has a slot of its
-own, and a cluster that of its point with the lowest one, so that the slots of
-coexisting clusters differ; of two points the one with the higher slot is younger. A line is what two merge functions, or one under two
-metrics, give where the parameter is 0 and 1; it depends on the two point sets only,
-so rows stay right when the sequence changes around them. Cost: 8 * n_parts * n bytes
-a row, about half of them ever touched; O(1) a look-up.
+Invariant: the row of a cluster holds, exactly, its lines to the clusters alive when
+it is merged, each at the other's slot. Each point has a slot of its own, and a cluster
+that of its point with the lowest one, so that the slots of coexisting clusters differ.
+A line is what two merge functions, or one under two metrics, give where the parameter
+is 0 and 1; it depends on the two point sets only, so rows stay right when the sequence
+changes around them. Cost: 8 * n_parts * n bytes a row, about half of them ever
+touched; O(1) a look-up.
 """
 
 from libc.stdlib cimport free
@@ -54,6 +54,7 @@ cdef class Lines(TreeSweep):
         self.point_at = <int*> allocate(n_points, sizeof(int))
         self.spare = <int*> allocate(self.room, sizeof(int))
         self.row = <double**> allocate(self.room, sizeof(double*))
+        self.more_rows = <double**> allocate(self.room, sizeof(double*))
         if self.kind[0] == WARD:
             self.slack = slack
             self.within = <double*> allocate(
@@ -61,16 +62,16 @@ cdef class Lines(TreeSweep):
             )
         for i in range(n_points):
             self.first[i] = i
+            self.position[i] = -1
         self.n_nodes = n_points
 
     def __dealloc__(self):
-        cdef int node
-        if self.row != NULL:
-            for node in range(2 * self.n_points, self.room):
-                free(self.row[node])
+        cdef int i
+        for i in range(self.n_more_rows):
+            free(self.more_rows[i])
+        free(self.more_rows)
         free(self.row)
         free(self.rows)
-        free(self.leaf_rows)
         free(self.point_at)
         free(self.first)
         free(self.slot)
@@ -85,19 +86,14 @@ cdef class Lines(TreeSweep):
         return self.crossing(self.left[u], self.right[u], self.left[v], self.right[v])
 
     cdef int load_points(self, const int[:, ::1] children) except -1 nogil:
-        """Store the lines of all point pairs, given the first run."""
-        cdef Py_ssize_t n = self.n_points, s
-        cdef int point
+        """Give every point a slot, and its lines to points with lower ones."""
+        cdef size_t n = self.n_points, length = n * self.n_parts, i
         self.number_slots(children)
-        # One more entry than there are pairs: loops pass over a point's own slot.
-        self.leaf_rows = <double*> allocate(
-            (n * (n - 1) // 2 + 1) * self.n_parts, sizeof(double)
-        )
-        for s in range(n):
-            point = self.point_at[s]
-            self.position[point] = s - n
-            self.row[point] = self.leaf_rows + s * (s - 1) // 2 * self.n_parts
-            self.load_row(point)
+        self.rows = <double*> allocate(2 * n * length, sizeof(double))
+        for i in range(2 * n):
+            self.row[i] = self.rows + i * length
+        for i in range(n):
+            self.load_row(self.point_at[i])
         return 0
 
     cdef void number_slots(self, const int[:, ::1] children) noexcept nogil:
@@ -135,18 +131,18 @@ cdef class Lines(TreeSweep):
             node = self.n_nodes
             self.n_nodes += 1
         if self.row[node] == NULL:
-            self.row[node] = self.new_row(node)
+            self.row[node] = self.new_row()
         self.parent[node] = -1
         return node
 
-    cdef double* new_row(self, int node) except NULL nogil:
-        """Memory for a row: few nodes need more than the block has."""
-        cdef size_t length = <size_t> self.n_points * self.n_parts
-        if self.rows == NULL:
-            self.rows = <double*> allocate(length * self.n_points, sizeof(double))
-        if node < 2 * self.n_points:
-            return self.rows + length * (node - self.n_points)
-        return <double*> allocate(length, sizeof(double))
+    cdef double* new_row(self) except NULL nogil:
+        """Memory for a row beyond those of one tree's nodes."""
+        cdef double* row = <double*> allocate(
+            <size_t> self.n_points * self.n_parts, sizeof(double)
+        )
+        self.more_rows[self.n_more_rows] = row
+        self.n_more_rows += 1
+        return row
 
     cdef void give_back(self, int node) noexcept nogil:
         self.spare[self.n_spare] = node
@@ -178,7 +174,7 @@ cdef class Lines(TreeSweep):
             add_wide(sums, parts + self.offset[f], sums, width)
 
     cdef void fetch(self, int x, int y, double* parts) noexcept nogil:
-        """Copy the stored numbers of two coexisting clusters."""
+        """Copy the numbers of two clusters; the first is merged no later."""
         cdef const double* source = self.entry(x, y)
         cdef int c
         for c in range(self.n_parts):
