@@ -17,7 +17,9 @@ cdef extern from *:
 cdef struct FreeCluster:
     int partner         # the nearest other free cluster, -1 if not known
     double gap          # the distance to it
+    double next_gap     # no third free cluster is nearer than this
     int blocker         # a cluster that is not free and nearer, -1 if none is known
+    int cleared         # the partner for which no such cluster was found, or -1
     double* lines       # to the clusters alive, plane by plane
     bint stored         # whether its row has the lines too
     int* shared         # how many points it has in common with each ghost
@@ -97,7 +99,8 @@ cdef class FreeClusters(Lines):
     cdef void join_frees(self, int k, int l, int node) noexcept nogil
 
     cdef void offer_partner(self, int k) noexcept nogil
-    cdef void forget_partners(self, int left, int right) noexcept nogil
+    cdef void forget_partner(self, int node) noexcept nogil
+    cdef void follow_partners(self, int left, int right, int k) noexcept nogil
     cdef void load_lines(self, int k) noexcept nogil
     cdef void show(self, int k) noexcept nogil
     cdef void announce(self, int k) noexcept nogil

@@ -55,7 +55,7 @@ cdef class FreeClusters(Lines):
         cdef int k = self.n_free
         cdef FreeCluster* new = self.frees + k
         self.move_to_front(node)
-        new.partner = new.blocker = -1
+        new.partner = new.blocker = new.cleared = -1
         new.stored = True
         self.load_lines(k)
         self.offer_partner(k)
@@ -82,6 +82,10 @@ cdef class FreeClusters(Lines):
         self.frees[k] = self.frees[last]
         self.frees[last] = cluster
         self.n_free = last
+        self.forget_partner(self.alive[last])
+        for k in range(last):
+            if self.value(k, last) <= self.limit(self.frees[k].gap):
+                self.frees[k].cleared = -1
         self.idle_below = 0.0
 
     cdef void set_all_bound(self) noexcept nogil:
@@ -173,62 +177,93 @@ cdef class FreeClusters(Lines):
 
     cdef void offer_partner(self, int k) noexcept nogil:
         """Free cluster k is new: others may be nearer to it than to their partner."""
+        cdef FreeCluster* other
         cdef int node = self.alive[k], j
         cdef double value, margin
         self.idle_below = 0.0
         for j in range(self.n_free):
-            if j == k:
+            other = self.frees + j
+            if j == k or other.partner == node:
                 continue
-            if self.frees[j].blocker == node:
-                self.frees[j].blocker = -1
+            if other.blocker == node:
+                other.blocker = -1
             if self.expiring:
                 self.renew(k, j)
             value = self.value(k, j)
             margin = self.margin(value)
-            if value < self.frees[j].gap - margin:
-                self.frees[j].partner = node if self.frees[j].partner >= 0 else -1
-                self.frees[j].gap = value
-            elif value <= self.frees[j].gap + margin:
-                self.frees[j].partner = -1
+            if value > other.gap + margin:
+                other.next_gap = min(other.next_gap, value)
+            elif value < other.gap - margin and other.partner >= 0:
+                other.next_gap = other.gap
+                other.partner = node
+                other.gap = value
+            else:
+                other.partner = -1
 
-    cdef void forget_partners(self, int left, int right) noexcept nogil:
-        """Two clusters are not free any more, or not what they were."""
+    cdef void forget_partner(self, int node) noexcept nogil:
+        """A cluster is not free any more."""
         cdef int k
         for k in range(self.n_free):
-            if self.frees[k].partner == left or self.frees[k].partner == right:
+            if self.frees[k].partner == node:
                 self.frees[k].partner = -1
+
+    cdef void follow_partners(self, int left, int right, int k) noexcept nogil:
+        """Two free clusters are one now, k, and mostly still the nearest of others."""
+        cdef FreeCluster* other
+        cdef double value
+        cdef int j
+        for j in range(self.n_free):
+            other = self.frees + j
+            if other.partner != left and other.partner != right:
+                continue
+            if self.expiring:
+                self.renew(k, j)
+            value = self.value(k, j)
+            if value < other.next_gap - self.margin(value):
+                other.partner = self.alive[k]
+                other.gap = value
+            else:
+                other.partner = -1
 
     cdef void find_partner(self, int k) noexcept nogil:
         """Find the free cluster nearest to free cluster k, if it is not known."""
-        cdef double value, best = FAR, margin = 0.0
+        cdef double value, best = FAR, second = FAR, margin = 0.0
         cdef int j, node = self.alive[k], found = -1
         if self.frees[k].partner >= 0:
             return
         for j in range(self.n_free):
-            if self.expiring and j != k:
+            if j == k:
+                continue
+            if self.expiring:
                 self.renew(k, j)
             value = self.value(k, j)
-            if value > best + margin or j == k or (
+            if value > best + margin or (
                 value >= best - margin and found >= 0
                 and self.compare(node, self.alive[j], node, found) > 0
             ):
+                second = min(second, value)
                 continue
             found = self.alive[j]
+            second = best
             best = value
             margin = self.margin(value)
         self.frees[k].partner = found
         self.frees[k].gap = best
+        self.frees[k].next_gap = second
 
     cdef bint is_blocked(self, int k) noexcept nogil:
         """Whether a cluster that is not free is nearer to k than its partner.
 
-        One that was keeps its role while it is there: mostly nothing has changed.
+        A blocker found once keeps its role while it is there, and merges among others
+        bring nothing nearer, so that few cases need a scan.
         """
         cdef FreeCluster* cluster = self.frees + k
         cdef const double* starts = self.shows(k, 0)
         cdef const double* ends = self.shows(k, 1)
         cdef double gap = cluster.gap, margin = self.margin(gap), value
         cdef int n = self.n_alive, a
+        if cluster.cleared == cluster.partner:
+            return False
         if cluster.blocker >= 0:
             if self.value(k, self.place[cluster.blocker]) < gap - margin:
                 return True
@@ -247,6 +282,7 @@ cdef class FreeClusters(Lines):
                 return True
             a = next_below(starts, ends, self.rest, self.t, gap + margin, a + 1, n)
         cluster.blocker = -1
+        cluster.cleared = cluster.partner
         return False
 
     # Certificates.
@@ -411,7 +447,7 @@ cdef class FreeClusters(Lines):
         if not gone.stored:
             self.store_lines(l)
         self.join_lines(k, l)
-        cluster.partner = cluster.blocker = -1
+        cluster.partner = cluster.blocker = cluster.cleared = -1
         cluster.stored = False
         last = self.n_free - 1
         self.move_column(last, l)
@@ -424,9 +460,9 @@ cdef class FreeClusters(Lines):
         k = l if k == last else k
         self.share[node] = 1.0 / self.size[node]
         self.put(node, k)
-        self.forget_partners(left, right)
         self.show(k)
         self.announce(k)
+        self.follow_partners(left, right, k)
         self.offer_partner(k)
 
     cdef void join_lines(self, int k, int l) noexcept nogil:

@@ -301,7 +301,6 @@ cdef class Kinetic(FreeClusters):
         self.row[node], self.row[ghost] = self.row[ghost], self.row[node]
         self.drop_ghost(g)
         self.set_bound(k)
-        self.forget_partners(node, node)
 
     # The first run.
 

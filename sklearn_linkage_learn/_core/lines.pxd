@@ -30,8 +30,7 @@ cdef class Lines(TreeSweep):
     cdef int* point_at          # the point that has a slot
     cdef double* within         # [node][function][width] sums inside, for Ward
     cdef double** row           # lines to the clusters alive at its merge, by slot
-    cdef double* rows           # one block for as many nodes as a tree has,
-    cdef double** more_rows     # and what repairs need besides
+    cdef double** more_rows     # beyond those of one tree's nodes
     cdef int n_more_rows
     cdef int* spare             # ids that were given back
     cdef int n_spare
@@ -73,7 +72,7 @@ cdef class Lines(TreeSweep):
         )
 
     cdef void number_slots(self, const int[:, ::1] children) noexcept nogil
-    cdef int load_points(self, const int[:, ::1] children) except -1 nogil
+    cdef void load_points(self, const int[:, ::1] children) noexcept nogil
     cdef void load_row(self, int point) noexcept nogil
     cdef int new_node(self) except -1 nogil
     cdef double* new_row(self) except NULL nogil

@@ -11,7 +11,7 @@ touched; O(1) a look-up.
 
 from libc.stdlib cimport free
 
-from .memory cimport allocate
+from .memory cimport Block, allocate, give_block, take_block
 from .predicates cimport (
     COMPLETE, Expansion, MergeFunction, WARD, add_wide, difference, first_negative,
     is_quotient, order_at, ward_numerator,
@@ -71,7 +71,6 @@ cdef class Lines(TreeSweep):
             free(self.more_rows[i])
         free(self.more_rows)
         free(self.row)
-        free(self.rows)
         free(self.point_at)
         free(self.first)
         free(self.slot)
@@ -85,16 +84,22 @@ cdef class Lines(TreeSweep):
     cdef double merge_crossing(self, int u, int v) noexcept nogil:
         return self.crossing(self.left[u], self.right[u], self.left[v], self.right[v])
 
-    cdef int load_points(self, const int[:, ::1] children) except -1 nogil:
-        """Give every point a slot, and its lines to points with lower ones."""
+    def run(self, const int[:, ::1] children):
         cdef size_t n = self.n_points, length = n * self.n_parts, i
-        self.number_slots(children)
-        self.rows = <double*> allocate(2 * n * length, sizeof(double))
+        cdef Block rows = take_block(2 * n * length * sizeof(double))
         for i in range(2 * n):
-            self.row[i] = self.rows + i * length
-        for i in range(n):
+            self.row[i] = <double*> rows.start + i * length
+        try:
+            return super().run(children)
+        finally:
+            give_block(rows)
+
+    cdef void load_points(self, const int[:, ::1] children) noexcept nogil:
+        """Give every point a slot, and its lines to points with lower ones."""
+        cdef int i
+        self.number_slots(children)
+        for i in range(self.n_points):
             self.load_row(self.point_at[i])
-        return 0
 
     cdef void number_slots(self, const int[:, ::1] children) noexcept nogil:
         """Number slots so that in this run the first m are in use when m are alive.
