@@ -186,7 +186,7 @@ cdef class EnvelopeKinetic(Kinetic):
         for c in range(N_PARTS):
             planes[c * self.stride + a] = parts[c]
         if self.frees[k].stored:
-            self.write(k, a, self.alive[k])
+            self.write(k, a, self.row[self.alive[k]], self.slot_at[a])
         return True
 
     cdef void show(self, int k) noexcept nogil:

@@ -69,18 +69,15 @@ cdef class FreeClusters(Lines):
         self.share_at[a] = self.share[node]
 
     @cython.final
-    cdef inline void write(self, int k, int a, int node) noexcept nogil:
-        """Keep the line of free cluster k and the one at a in the row of a node.
-
-        That is the row of one of the two, at the slot of the other.
-        """
-        cdef int c, slot = self.slot_at[a]
-        cdef double* entry
-        if node == self.alive[a]:
-            slot = self.slot_at[k]
-        entry = self.row[node] + <Py_ssize_t> slot * self.n_parts
-        for c in range(self.n_parts):
-            entry[c] = self.frees[k].lines[c * self.stride + a]
+    cdef inline void write(self, int k, int a, double* row, int slot) noexcept nogil:
+        """Keep the line of free cluster k and the one at a in the row of either."""
+        cdef const double* line = self.frees[k].lines + a
+        cdef double* entry = row + <Py_ssize_t> slot * self.n_parts
+        cdef int c
+        entry[0] = line[0]
+        entry[1] = line[self.stride]
+        for c in range(2, self.n_parts):
+            entry[c] = line[c * self.stride]
 
     cdef bint renew(self, int k, int a) noexcept nogil
     cdef int set_free(self, int node) except -1 nogil
@@ -95,7 +92,11 @@ cdef class FreeClusters(Lines):
     cdef double certificate(self, int k, int l) noexcept nogil
     cdef double exact_failure(self, int node) except? -1 nogil
     cdef bint holds(self, int node) noexcept nogil
+    cdef bint is_nearer(self, int k, int a, int node, double height) noexcept nogil
     cdef double compete(self, int node, double fail) noexcept nogil
+    cdef double crossing_before(
+        self, int k, int a, int node, double fail
+    ) noexcept nogil
     cdef void join_frees(self, int k, int l, int node) noexcept nogil
 
     cdef void offer_partner(self, int k) noexcept nogil

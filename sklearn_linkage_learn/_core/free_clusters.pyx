@@ -8,12 +8,13 @@ comparisons of Lines. Cost: O(alive) to free a cluster, to find its nearest one 
 join two.
 """
 
+from libc.math cimport fabs
 from libc.stdlib cimport free
 
 from .lines cimport Lines, MOST_PARTS
 from .memory cimport allocate
 from .predicates cimport (
-    COMPLETE, NEVER, SINGLE, TOLERANCE, WARD, add_wide, crossing_bound, is_quotient,
+    COMPLETE, NEVER, SINGLE, WARD, add_wide, crossing_bound, is_quotient,
 )
 
 cdef enum:
@@ -28,9 +29,9 @@ cdef class FreeClusters(Lines):
         self.stride = self.n_points
         self.place = <int*> allocate(self.room, sizeof(int))
         self.share = <double*> allocate(self.room, sizeof(double))
-        self.alive = <int*> allocate(self.n_points, sizeof(int))
-        self.slot_at = <int*> allocate(self.n_points, sizeof(int))
-        self.share_at = <double*> allocate(self.n_points, sizeof(double))
+        self.alive = <int*> allocate(self.n_points + 1, sizeof(int))
+        self.slot_at = <int*> allocate(self.n_points + 1, sizeof(int))
+        self.share_at = <double*> allocate(self.n_points + 1, sizeof(double))
         self.frees = <FreeCluster*> allocate(self.n_points, sizeof(FreeCluster))
         self.n_alive = self.n_points
         for node in range(self.n_points):
@@ -130,19 +131,22 @@ cdef class FreeClusters(Lines):
         cdef int a, c, n_parts = self.n_parts
         cdef Py_ssize_t stride = self.stride
         cdef double* planes = self.frees[k].lines
+        cdef double* second = planes + stride
+        cdef const int* slots = self.slot_at
         cdef const double* row = self.row[self.alive[k]]
         cdef const double* entry
         self.pieces.count.lines += self.n_alive
         for a in range(k, self.n_alive):
-            entry = row + self.slot_at[a] * n_parts
+            entry = row + slots[a] * n_parts
             planes[a] = entry[0]
-            planes[stride + a] = entry[1]
-            for c in range(2, n_parts):
-                planes[c * stride + a] = entry[c]
+            second[a] = entry[1]
+        for c in range(2, n_parts):
+            for a in range(k, self.n_alive):
+                planes[c * stride + a] = row[slots[a] * n_parts + c]
         for a in range(k):
             for c in range(n_parts):
                 planes[c * stride + a] = self.frees[a].lines[c * stride + k]
-            self.write(k, a, self.alive[k])
+            self.write(k, a, self.row[self.alive[k]], self.slot_at[a])
         self.show(k)
 
     cdef void fetch(self, int x, int y, double* parts) noexcept nogil:
@@ -177,6 +181,8 @@ cdef class FreeClusters(Lines):
 
     cdef void offer_partner(self, int k) noexcept nogil:
         """Free cluster k is new: others may be nearer to it than to their partner."""
+        cdef const double* starts = self.shows(k, 0)
+        cdef const double* ends = self.shows(k, 1)
         cdef FreeCluster* other
         cdef int node = self.alive[k], j
         cdef double value, margin
@@ -189,7 +195,7 @@ cdef class FreeClusters(Lines):
                 other.blocker = -1
             if self.expiring:
                 self.renew(k, j)
-            value = self.value(k, j)
+            value = self.mix(starts[j], ends[j])
             margin = self.margin(value)
             if value > other.gap + margin:
                 other.next_gap = min(other.next_gap, value)
@@ -227,6 +233,8 @@ cdef class FreeClusters(Lines):
 
     cdef void find_partner(self, int k) noexcept nogil:
         """Find the free cluster nearest to free cluster k, if it is not known."""
+        cdef const double* starts = self.shows(k, 0)
+        cdef const double* ends = self.shows(k, 1)
         cdef double value, best = FAR, second = FAR, margin = 0.0
         cdef int j, node = self.alive[k], found = -1
         if self.frees[k].partner >= 0:
@@ -236,7 +244,7 @@ cdef class FreeClusters(Lines):
                 continue
             if self.expiring:
                 self.renew(k, j)
-            value = self.value(k, j)
+            value = self.mix(starts[j], ends[j])
             if value > best + margin or (
                 value >= best - margin and found >= 0
                 and self.compare(node, self.alive[j], node, found) > 0
@@ -345,25 +353,27 @@ cdef class FreeClusters(Lines):
 
     cdef bint holds(self, int node) noexcept nogil:
         """Whether a merge is nearer than either child and any free cluster."""
-        cdef double height = self.mix(self.start[node], self.end[node]), value
-        cdef double margin = self.margin(height)
-        cdef int k, side, child, a
+        cdef double height = self.mix(self.start[node], self.end[node])
+        cdef double limit = height + self.margin(height)
+        cdef int left = self.left[node], right = self.right[node], k
+        cdef int a = self.place[left], b = self.place[right]
         for k in range(self.n_free):
-            for side in range(2):
-                child = self.right[node] if side else self.left[node]
-                a = self.place[child]
-                value = self.value(k, a)
-                if value > height + margin:
-                    continue
-                if self.expiring and self.renew(k, a):
-                    value = self.value(k, a)
-                    if value > height + margin:
-                        continue
-                if value < height - margin or self.compare(
-                    self.alive[k], child, self.left[node], self.right[node]
-                ) < 0:
-                    return False
+            if self.value(k, a) <= limit and self.is_nearer(k, a, node, height):
+                return False
+            if self.value(k, b) <= limit and self.is_nearer(k, b, node, height):
+                return False
         return True
+
+    cdef bint is_nearer(self, int k, int a, int node, double height) noexcept nogil:
+        """Whether free cluster k and the one at a are nearer than a merge."""
+        cdef double margin = self.margin(height)
+        if self.expiring:
+            self.renew(k, a)
+        if fabs(self.value(k, a) - height) > margin:
+            return self.value(k, a) < height
+        return self.compare(
+            self.alive[k], self.alive[a], self.left[node], self.right[node]
+        ) < 0
 
     cdef double compete(self, int node, double fail) noexcept nogil:
         """Carry out a merge of the sequence beside the free clusters.
@@ -371,33 +381,33 @@ cdef class FreeClusters(Lines):
         Returns a parameter before which none of them gets nearer to its children,
         or `fail` if that is earlier.
         """
-        cdef int a = self.place[self.left[node]], b = self.place[self.right[node]]
-        cdef double start = self.start[node], end = self.end[node]
-        cdef double until = min(fail, 1.0)
-        cdef double limit = self.limit((1.0 - until) * start + until * end)
-        cdef int k, c, at
+        cdef int left = self.left[node], right = self.right[node], k
+        cdef int a = self.place[left], b = self.place[right]
         for k in range(self.n_free):
-            for c in range(2):
-                at = b if c else a
-                if (1.0 - until) * self.shows(k, 0)[at] + until * self.shows(k, 1)[
-                    at
-                ] <= limit:
-                    if self.expiring:
-                        self.renew(k, at)
-                    fail = min(fail, crossing_bound(
-                        start, end, self.shows(k, 0)[at], self.shows(k, 1)[at],
-                        self.slack,
-                    ))
-                    until = min(fail, 1.0)
-                    limit = self.limit((1.0 - until) * start + until * end)
-            self.write(k, a, self.left[node])
-            self.write(k, b, self.right[node])
+            fail = self.crossing_before(k, a, node, fail)
+            fail = self.crossing_before(k, b, node, fail)
+            self.write(k, a, self.row[left], self.slot_at[k])
+            self.write(k, b, self.row[right], self.slot_at[k])
             self.join_entries(k, a, b, node)
-        self.replace_alive(a, b, node)
-        for k in range(self.n_free):
             if self.frees[k].stored:
-                self.write(k, a if self.alive[a] == node else b, self.alive[k])
+                self.write(k, a, self.row[self.alive[k]], self.slot[node])
+        self.replace_alive(a, b, node)
         return fail
+
+    cdef double crossing_before(
+        self, int k, int a, int node, double fail
+    ) noexcept nogil:
+        """No later than where the line at a gets below a merge, or `fail`."""
+        cdef double start = self.start[node], end = self.end[node]
+        cdef double until = min(fail, 1.0), rest = 1.0 - until
+        cdef double value = rest * self.shows(k, 0)[a] + until * self.shows(k, 1)[a]
+        if value > self.limit(rest * start + until * end):
+            return fail
+        if self.expiring:
+            self.renew(k, a)
+        return min(fail, crossing_bound(
+            start, end, self.shows(k, 0)[a], self.shows(k, 1)[a], self.slack
+        ))
 
     cdef void join_entries(self, int k, int a, int b, int node) noexcept nogil:
         """A free cluster's lines at a and b become that to their union, at a."""
@@ -484,17 +494,20 @@ cdef class FreeClusters(Lines):
 
     cdef void store_lines(self, int k) noexcept nogil:
         """Write a free cluster's lines to its row."""
+        cdef Py_ssize_t stride = self.stride
         cdef const double* planes = self.frees[k].lines
+        cdef const double* second = planes + stride
+        cdef const int* slots = self.slot_at
         cdef double* row = self.row[self.alive[k]]
         cdef double* entry
-        cdef Py_ssize_t stride = self.stride
         cdef int a, c, n_parts = self.n_parts
         for a in range(self.n_alive):
-            entry = row + self.slot_at[a] * n_parts
+            entry = row + slots[a] * n_parts
             entry[0] = planes[a]
-            entry[1] = planes[stride + a]
-            for c in range(2, n_parts):
-                entry[c] = planes[c * stride + a]
+            entry[1] = second[a]
+        for c in range(2, n_parts):
+            for a in range(self.n_alive):
+                row[slots[a] * n_parts + c] = planes[c * stride + a]
 
     cdef void announce(self, int k) noexcept nogil:
         """Free cluster k is new: write its lines to the other free clusters."""
@@ -508,7 +521,7 @@ cdef class FreeClusters(Lines):
                     self.frees[k].lines[c * stride + j]
                 )
             if self.frees[j].stored:
-                self.write(j, k, self.alive[j])
+                self.write(j, k, self.row[self.alive[j]], self.slot_at[k])
 
 
 cdef int next_below(

@@ -107,9 +107,9 @@ cdef class Kinetic(FreeClusters):
             node = self.sequence[later]
             for side in range(2):
                 child = self.right[node] if side else self.left[node]
-                if self.position[child] < place:
-                    self.put(child, self.n_alive)
-                    self.n_alive += 1
+                # No branch, since none could be foretold: others are overwritten.
+                self.put(child, self.n_alive)
+                self.n_alive += self.position[child] < place
 
     cdef int free_children(self, int node) except -1 nogil:
         self.set_free(self.left[node])
