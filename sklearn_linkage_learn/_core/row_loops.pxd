@@ -1,0 +1,96 @@
+"""Loops over whole rows of doubles, written so that compilers vectorise them.
+
+Every loop treats its columns alike and without branches; rows do not overlap. The
+lanes of a minimum are an array, as one running minimum would chain all columns. None
+of the values is rounded otherwise than one by one.
+"""
+
+from libc.math cimport INFINITY
+
+cdef enum:
+    LANES = 32
+
+
+cdef inline void lane_minima(
+    const double* row, const double* absent, int start, int stop, double* lane
+) noexcept nogil:
+    """The least of row + absent in the columns from start, lane by lane.
+
+    Column x belongs to lane x % LANES. Columns from `stop` to the next multiple of
+    LANES are read, and have to be absent.
+    """
+    cdef int x, k, whole = (start + LANES - 1) // LANES * LANES
+    cdef double value
+    for k in range(LANES):
+        lane[k] = INFINITY
+    for x in range(start, min(whole, stop)):
+        lane[x % LANES] = row[x] + absent[x]
+    while whole < stop:
+        for k in range(LANES):
+            value = row[whole + k] + absent[whole + k]
+            lane[k] = value if value < lane[k] else lane[k]
+        whole += LANES
+
+
+cdef inline double least(const double* lane) noexcept nogil:
+    """The least of all lanes, four chains of them at a time."""
+    cdef double a = INFINITY, b = INFINITY, c = INFINITY, d = INFINITY
+    cdef int k = 0
+    while k < LANES:
+        a = lane[k] if lane[k] < a else a
+        b = lane[k + 1] if lane[k + 1] < b else b
+        c = lane[k + 2] if lane[k + 2] < c else c
+        d = lane[k + 3] if lane[k + 3] < d else d
+        k += 4
+    return min(min(a, b), min(c, d))
+
+
+cdef inline void join_least(double* u, const double* v, int n) noexcept nogil:
+    cdef int x
+    for x in range(n):
+        u[x] = v[x] if v[x] < u[x] else u[x]
+
+
+cdef inline void join_greatest(double* u, const double* v, int n) noexcept nogil:
+    cdef int x
+    for x in range(n):
+        u[x] = v[x] if v[x] > u[x] else u[x]
+
+
+cdef inline void join_middle(double* u, const double* v, int n) noexcept nogil:
+    cdef int x
+    for x in range(n):
+        u[x] = 0.5 * (u[x] + v[x])
+
+
+cdef inline void join_sums(
+    double* u, double* u_low, const double* v, const double* v_low, int n
+) noexcept nogil:
+    """Add numbers of two doubles, as `add_wide` does."""
+    cdef int x
+    cdef double high, rest, low
+    for x in range(n):
+        high = u[x] + v[x]
+        rest = high - u[x]
+        rest = (u[x] - (high - rest)) + (v[x] - rest)
+        low = rest + (u_low[x] + v_low[x])
+        u[x] = high + low
+        u_low[x] = low - (u[x] - high)
+
+
+cdef inline void add_row(
+    double* total, const double* row, double weight, int n
+) noexcept nogil:
+    """total += weight * row."""
+    cdef int x
+    for x in range(n):
+        total[x] += weight * row[x]
+
+
+cdef inline void add_means(
+    double* total, const double* sums, const double* share, double weight, int n
+) noexcept nogil:
+    """total += weight * share * sums."""
+    cdef int x
+    for x in range(n):
+        total[x] += weight * share[x] * sums[x]
