@@ -280,7 +280,7 @@ cdef class Clusters:
         """The point pair that decides single or complete linkage."""
         cdef Py_ssize_t n = self.n_points, low, high
         cdef long long pair, found = -1
-        cdef int u, v, x = a, y
+        cdef int x = a, y
         self.n_searched += <long long> size_a * size_b
         for _ in range(size_a):
             y = b

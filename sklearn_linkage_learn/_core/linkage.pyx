@@ -14,6 +14,7 @@ from libc.string cimport memcpy
 
 from .memory cimport allocate
 from .predicates cimport TOLERANCE
+from .row_loops cimport LANES, extend, least
 from .rows cimport Rows
 
 
@@ -320,13 +321,15 @@ def fixed_linkage(
 
 def extent(const double[:, ::1] distances):
     """Return the least positive and the largest distance, zeros if there is none."""
-    cdef double value, low = INFINITY, top = 0.0
-    cdef Py_ssize_t metric, pair
-    for metric in range(distances.shape[0]):
-        for pair in range(distances.shape[1]):
-            value = distances[metric, pair]
-            if value > top:
-                top = value
-            if 0.0 < value < low:
-                low = value
-    return (low if top > 0.0 else 0.0), top
+    cdef double[LANES] lows
+    cdef double[LANES] tops
+    cdef Py_ssize_t metric, k
+    cdef double top = 0.0
+    for k in range(LANES):
+        lows[k] = INFINITY
+        tops[k] = 0.0
+    for metric in range(distances.shape[0] if distances.shape[1] else 0):
+        extend(&distances[metric, 0], lows, tops, distances.shape[1])
+    for k in range(LANES):
+        top = max(top, tops[k])
+    return (least(lows) if top > 0.0 else 0.0), top

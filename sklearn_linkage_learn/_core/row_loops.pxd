@@ -19,23 +19,26 @@ cdef inline void lane_minima(
     Column x belongs to lane x % LANES. Columns from `stop` to the next multiple of
     LANES are read, and have to be absent.
     """
-    cdef int x, k, whole = (start + LANES - 1) // LANES * LANES
+    cdef Py_ssize_t x, k, whole = (start + LANES - 1) // LANES * LANES
     cdef double value
     for k in range(LANES):
         lane[k] = INFINITY
     for x in range(start, min(whole, stop)):
         lane[x % LANES] = row[x] + absent[x]
-    while whole < stop:
+    row += whole
+    absent += whole
+    for _ in range((stop - whole + LANES - 1) // LANES):
         for k in range(LANES):
-            value = row[whole + k] + absent[whole + k]
+            value = row[k] + absent[k]
             lane[k] = value if value < lane[k] else lane[k]
-        whole += LANES
+        row += LANES
+        absent += LANES
 
 
 cdef inline double least(const double* lane) noexcept nogil:
     """The least of all lanes, four chains of them at a time."""
     cdef double a = INFINITY, b = INFINITY, c = INFINITY, d = INFINITY
-    cdef int k = 0
+    cdef Py_ssize_t k = 0
     while k < LANES:
         a = lane[k] if lane[k] < a else a
         b = lane[k + 1] if lane[k + 1] < b else b
@@ -46,19 +49,19 @@ cdef inline double least(const double* lane) noexcept nogil:
 
 
 cdef inline void join_least(double* u, const double* v, int n) noexcept nogil:
-    cdef int x
+    cdef Py_ssize_t x
     for x in range(n):
         u[x] = v[x] if v[x] < u[x] else u[x]
 
 
 cdef inline void join_greatest(double* u, const double* v, int n) noexcept nogil:
-    cdef int x
+    cdef Py_ssize_t x
     for x in range(n):
         u[x] = v[x] if v[x] > u[x] else u[x]
 
 
 cdef inline void join_middle(double* u, const double* v, int n) noexcept nogil:
-    cdef int x
+    cdef Py_ssize_t x
     for x in range(n):
         u[x] = 0.5 * (u[x] + v[x])
 
@@ -67,7 +70,7 @@ cdef inline void join_sums(
     double* u, double* u_low, const double* v, const double* v_low, int n
 ) noexcept nogil:
     """Add numbers of two doubles, as `add_wide` does."""
-    cdef int x
+    cdef Py_ssize_t x
     cdef double high, rest, low
     for x in range(n):
         high = u[x] + v[x]
@@ -78,19 +81,39 @@ cdef inline void join_sums(
         u_low[x] = low - (u[x] - high)
 
 
-cdef inline void add_row(
-    double* total, const double* row, double weight, int n
+cdef inline void weigh(
+    double* total, const double* row, const double* share, double weight, int n
 ) noexcept nogil:
-    """total += weight * row."""
-    cdef int x
+    """total = weight * share * row."""
+    cdef Py_ssize_t x
     for x in range(n):
-        total[x] += weight * row[x]
+        total[x] = weight * share[x] * row[x]
 
 
-cdef inline void add_means(
-    double* total, const double* sums, const double* share, double weight, int n
+cdef inline void add_weighed(
+    double* total, const double* row, const double* share, double weight, int n
 ) noexcept nogil:
-    """total += weight * share * sums."""
-    cdef int x
+    """total += weight * share * row."""
+    cdef Py_ssize_t x
     for x in range(n):
-        total[x] += weight * share[x] * sums[x]
+        total[x] += weight * share[x] * row[x]
+
+
+cdef inline void extend(
+    const double* row, double* low, double* top, Py_ssize_t n
+) noexcept nogil:
+    """Lane by lane, the least positive and the largest value so far."""
+    cdef double value, positive
+    cdef Py_ssize_t x, k
+    for _ in range(n // LANES):
+        for k in range(LANES):
+            value = row[k]
+            positive = value if value > 0.0 else INFINITY
+            low[k] = positive if positive < low[k] else low[k]
+            top[k] = value if value > top[k] else top[k]
+        row += LANES
+    for x in range(n % LANES):
+        value = row[x]
+        positive = value if value > 0.0 else INFINITY
+        low[x] = positive if positive < low[x] else low[x]
+        top[x] = value if value > top[x] else top[x]

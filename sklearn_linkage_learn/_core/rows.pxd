@@ -28,6 +28,7 @@ cdef class Rows(Clusters):
     cdef int n_columns              # the slots, in use or not
     cdef double* absent             # per column: 0, or infinity if not in use
     cdef double* share              # one point's share of a cluster: 1 / size
+    cdef double* ones               # the same for merge functions that are no sums
     cdef int time                   # number of merges so far
     cdef int* born                  # the time when a slot's cluster was merged
     cdef int* seen                  # up to when its mixed row is right
@@ -54,8 +55,9 @@ cdef class Rows(Clusters):
     cdef void give_row(self, double* row) noexcept nogil
     cdef int n_candidates(self, const double* values, int start) noexcept nogil
     cdef void refresh(self, int i) noexcept nogil
+    cdef int first_after(self, int time) noexcept nogil
     cdef void catch_up(
-        self, double* row, int i, double** rows, int step, int since
+        self, double* row, int i, double** rows, int step, int first
     ) noexcept nogil
     cdef void merge(self, int i, int j, int node) noexcept nogil
     cdef void join_rows(self, int i, int j) noexcept nogil

@@ -19,8 +19,8 @@ from libc.string cimport memcpy, memset
 from .memory cimport allocate
 from .predicates cimport AVERAGE, COMPLETE, SINGLE, is_quotient
 from .row_loops cimport (
-    LANES, add_means, add_row, join_greatest, join_least, join_middle, join_sums,
-    lane_minima, least,
+    LANES, add_weighed, join_greatest, join_least, join_middle, join_sums,
+    lane_minima, least, weigh,
 )
 
 cdef enum:
@@ -62,6 +62,7 @@ cdef class Rows(Clusters):
         )
         self.absent = <double*> allocate(self.stride, sizeof(double))
         self.share = <double*> allocate(self.stride, sizeof(double))
+        self.ones = <double*> allocate(self.stride, sizeof(double))
         self.born = <int*> allocate(n, sizeof(int))
         self.seen = <int*> allocate(n, sizeof(int))
         self.recent = <int*> allocate(n, sizeof(int))
@@ -72,7 +73,7 @@ cdef class Rows(Clusters):
             self.spare[n_rows - 1 - i] = &self.memory[i * self.stride]
         for i in range(self.stride):
             self.absent[i] = 0.0 if i < n else INFINITY
-            self.share[i] = 1.0
+            self.share[i] = self.ones[i] = 1.0
         self.set_weights(alpha, beta)
         self.load_points()
 
@@ -83,6 +84,7 @@ cdef class Rows(Clusters):
         free(self.portion)
         free(self.absent)
         free(self.share)
+        free(self.ones)
         free(self.born)
         free(self.seen)
         free(self.recent)
@@ -134,13 +136,13 @@ cdef class Rows(Clusters):
                 row, &self.distances[0, self.row[i] + i + 1], behind * sizeof(double)
             )
         elif behind > 0:
-            memset(row, 0, behind * sizeof(double))
             for m in range(self.n_metrics):
                 weight = 0.0
                 for f in range(self.n_functions):
                     weight += self.portion[f * self.n_metrics + m]
-                add_row(
-                    row, &self.distances[m, self.row[i] + i + 1], half * weight, behind
+                (weigh if m == 0 else add_weighed)(
+                    row, &self.distances[m, self.row[i] + i + 1], self.ones,
+                    half * weight, behind,
                 )
 
     cdef double* take_row(self) noexcept nogil:
@@ -188,18 +190,26 @@ cdef class Rows(Clusters):
 
     cdef void refresh(self, int i) noexcept nogil:
         """Bring the mixed values of slot i up to date."""
-        self.catch_up(self.mixed_row[i], i, self.mixed_row, 1, self.seen[i])
+        self.catch_up(
+            self.mixed_row[i], i, self.mixed_row, 1, self.first_after(self.seen[i])
+        )
         self.seen[i] = self.time
 
-    cdef void catch_up(
-        self, double* row, int i, double** rows, int step, int since
-    ) noexcept nogil:
-        """Read into a row of slot i what clusters born after `since` know of it."""
-        cdef int k = self.n_recent - 1, x
-        while k >= 0 and self.born[self.recent[k]] > since:
-            x = self.recent[k]
-            row[x] = rows[x * step][i]
+    cdef int first_after(self, int time) noexcept nogil:
+        """Where in `recent` the clusters begin that were born after some time."""
+        cdef int k = self.n_recent
+        while k > 0 and self.born[self.recent[k - 1]] > time:
             k -= 1
+        return k
+
+    cdef void catch_up(
+        self, double* row, int i, double** rows, int step, int first
+    ) noexcept nogil:
+        """Read into a row of slot i what the clusters from `first` on know of it."""
+        cdef Py_ssize_t k, x, column = i
+        for k in range(first, self.n_recent):
+            x = self.recent[k]
+            row[x] = rows[x * step][column]
 
     cdef void merge(self, int i, int j, int node) noexcept nogil:
         """Merge slot j into slot i < j."""
@@ -244,7 +254,7 @@ cdef class Rows(Clusters):
 
     cdef void own_parts(self, int i) noexcept nogil:
         """Bring the exact numbers of slot i up to date, in rows that it holds."""
-        cdef int f, c, p
+        cdef int f, c, p, younger = self.first_after(self.born[i])
         cdef double* row
         if self.alone:
             self.refresh(i)
@@ -260,7 +270,7 @@ cdef class Rows(Clusters):
                         memcpy(row, self.mixed_row[i], self.n_columns * sizeof(double))
                     else:
                         memset(row, 0, self.n_columns * sizeof(double))
-                self.catch_up(row, i, self.part_row + p, self.n_parts, self.born[i])
+                self.catch_up(row, i, self.part_row + p, self.n_parts, younger)
 
     cdef void join_entries(self, int i, int j) noexcept nogil:
         """The same entry by entry, for any merge functions and metrics."""
@@ -303,23 +313,22 @@ cdef class Rows(Clusters):
         """The mixed values of a cluster just merged, from its exact numbers."""
         cdef double* row = self.mixed_row[i]
         cdef double** parts = self.part_row + i * self.n_parts
+        cdef const double* share
         cdef double portion
-        cdef int f, m, n = self.n_columns
+        cdef bint begun = False
+        cdef int f, m
+        for f in range(self.n_functions if self.within == NULL else 0):
+            share = self.share if is_quotient(self.kind[f]) else self.ones
+            for m in range(self.n_metrics):
+                portion = self.portion[f * self.n_metrics + m] * share[i]
+                if portion != 0.0 and not self.alone:
+                    (add_weighed if begun else weigh)(
+                        row, parts[0], share, portion, self.n_columns
+                    )
+                    begun = True
+                parts += self.width[f]
         if self.within != NULL:
             self.mix_entries(i)
-        elif not self.alone:
-            memset(row, 0, n * sizeof(double))
-            for f in range(self.n_functions):
-                for m in range(self.n_metrics):
-                    portion = self.portion[f * self.n_metrics + m]
-                    if portion == 0.0:
-                        pass
-                    elif is_quotient(self.kind[f]):
-                        portion *= self.share[i]
-                        add_means(row, parts[0], self.share, portion, n)
-                    else:
-                        add_row(row, parts[0], portion, n)
-                    parts += self.width[f]
         row[i] = INFINITY
 
     cdef void mix_entries(self, int i) noexcept nogil:
