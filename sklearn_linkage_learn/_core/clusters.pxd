@@ -3,7 +3,8 @@
 cimport cython
 
 from .predicates cimport (
-    AVERAGE, Expansion, MergeFunction, WARD, ward_denominator, ward_value,
+    AVERAGE, COMPLETE, Expansion, MergeFunction, SINGLE, WARD, ward_denominator,
+    ward_value,
 )
 
 
@@ -49,6 +50,11 @@ cdef class Clusters:
         """Place of two slots' clusters in condensed order, by their first points."""
         cdef int a = self.first[i], b = self.first[j]
         return self.row[a] + b if a < b else self.row[b] + a
+
+    @cython.final
+    cdef inline bint is_by_value(self, int f) noexcept nogil:
+        """Whether one point pair decides, that which has the value."""
+        return self.kind[f] == SINGLE or self.kind[f] == COMPLETE
 
     @cython.final
     cdef inline double shown(
@@ -115,7 +121,6 @@ cdef class Clusters:
     cdef long long search(
         self, int f, const double* number, int a, int size_a, int b, int size_b
     ) noexcept nogil
-    cdef bint is_by_value(self, int f) noexcept nogil
     cdef bint is_decided_by(
         self, Py_ssize_t i, Py_ssize_t j, const double* number
     ) noexcept nogil

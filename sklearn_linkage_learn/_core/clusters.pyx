@@ -297,10 +297,6 @@ cdef class Clusters:
             x = self.next[x]
         return found
 
-    cdef bint is_by_value(self, int f) noexcept nogil:
-        """Whether one point pair decides, that which has the value."""
-        return self.kind[f] == SINGLE or self.kind[f] == COMPLETE
-
     cdef bint is_decided_by(
         self, Py_ssize_t i, Py_ssize_t j, const double* number
     ) noexcept nogil:

@@ -15,11 +15,11 @@ from libc.string cimport memcpy
 from .memory cimport allocate
 from .predicates cimport TOLERANCE
 from .row_loops cimport LANES, extend, least
-from .rows cimport Rows
+from .unions cimport Unions
 
 
 @cython.final
-cdef class Run(Rows):
+cdef class Run(Unions):
     """A run at fixed weights, and the merges it has carried out so far."""
 
     cdef int n_merges

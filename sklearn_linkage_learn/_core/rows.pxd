@@ -23,7 +23,6 @@ cdef class Rows(Clusters):
     cdef double** mixed_row         # [slot] its mixed values, by slot
     cdef double** part_row          # [slot][part] its exact numbers; NULL for points
     cdef bint alone                 # whether the mixed value is the only number
-    cdef bint in_rows               # whether exact numbers can be joined by rows
     cdef double* portion            # [function][metric] weights that sum to one
     cdef int n_columns              # the slots, in use or not
     cdef double* absent             # per column: 0, or infinity if not in use
@@ -59,12 +58,6 @@ cdef class Rows(Clusters):
     cdef void catch_up(
         self, double* row, int i, double** rows, int step, int first
     ) noexcept nogil
-    cdef void merge(self, int i, int j, int node) noexcept nogil
-    cdef void join_rows(self, int i, int j) noexcept nogil
-    cdef void own_parts(self, int i) noexcept nogil
-    cdef void join_entries(self, int i, int j) noexcept nogil
     cdef void release(self, int j) noexcept nogil
-    cdef void mix_row(self, int i) noexcept nogil
-    cdef void mix_entries(self, int i) noexcept nogil
     cdef void close_gaps(self) noexcept nogil
     cdef void squeeze(self, double* row) noexcept nogil

@@ -3,25 +3,20 @@
 Invariant: what two clusters have between them stands in the row of the one that was
 merged last, the exact numbers in rows of their own and the mix of them, in floats and
 by weights that sum to one, in another. Between points all numbers are distances, so
-that points have the row of the mix only. A merge writes the new cluster's rows and
-no column; older clusters read from these rows what has changed when they are scanned
-or merged themselves. Slots no longer in use are columns to skip until half of all
-are. Cost: O(n) a merge, in loops over whole rows for one metric. Rows change hands,
-so that max(2, 1 + n_parts) * 4 * n^2 bytes suffice.
+that points have the row of the mix only. Older clusters read from the rows of younger
+ones what has changed when they are scanned or merged themselves. Slots no longer in
+use are columns to skip until half of all are. Cost: O(n) a scan. Rows change hands, so
+that max(2, 1 + n_parts) * 4 * n^2 bytes suffice.
 """
 
 import numpy as np
 
 from libc.math cimport INFINITY
 from libc.stdlib cimport free
-from libc.string cimport memcpy, memset
+from libc.string cimport memcpy
 
 from .memory cimport allocate
-from .predicates cimport AVERAGE, COMPLETE, SINGLE, is_quotient
-from .row_loops cimport (
-    LANES, add_weighed, join_greatest, join_least, join_middle, join_sums,
-    lane_minima, least, weigh,
-)
+from .row_loops cimport LANES, add_weighed, lane_minima, least, weigh
 
 cdef enum:
     TILE = 32
@@ -41,17 +36,13 @@ cdef class Rows(Clusters):
         const double[:, ::1] beta,
     ):
         cdef Py_ssize_t n = n_points, n_rows, i
-        cdef int f
         self.alone = self.n_parts == 1 and not self.quotients
-        self.in_rows = self.n_metrics == 1 and self.within == NULL
-        for f in range(self.n_functions):
-            self.in_rows = self.in_rows and self.width[f] <= 2
         self.n_columns = n
         self.stride = (n + LANES - 1) // LANES * LANES
         # Columns of rows that are a multiple of a page apart share few cache lines.
         if self.stride % 512 == 0:
             self.stride += LANES
-        n_rows = max(n, (1 + self.n_parts) * ((n + 1) // 2)) + 2 * self.n_parts + 1
+        n_rows = max(n, (1 + self.n_parts) * ((n + 1) // 2)) + 2 * self.n_parts + 2
         # NumPy asks for huge pages, which are touched for the first time at less cost.
         self.memory = np.empty(n_rows * self.stride + LANES)
         self.spare = <double**> allocate(n_rows, sizeof(double*))
@@ -211,94 +202,6 @@ cdef class Rows(Clusters):
             x = self.recent[k]
             row[x] = rows[x * step][column]
 
-    cdef void merge(self, int i, int j, int node) noexcept nogil:
-        """Merge slot j into slot i < j."""
-        cdef int k, kept = 0
-        if self.within != NULL:
-            self.join_within(i, j, self.numbers(i, j, self.buffer))
-        if self.in_rows and self.deciding == NULL:
-            self.join_rows(i, j)
-        else:
-            self.join_entries(i, j)
-        self.release(j)
-        self.unite(i, j, node)
-        self.time += 1
-        self.born[i] = self.seen[i] = self.time
-        self.absent[j] = INFINITY
-        self.share[i] = 1.0 / self.size[i]
-        for k in range(self.n_recent):
-            self.recent[kept] = self.recent[k]
-            kept += self.recent[k] != i and self.recent[k] != j
-        self.recent[kept] = i
-        self.n_recent = kept + 1
-        self.mix_row(i)
-
-    cdef void join_rows(self, int i, int j) noexcept nogil:
-        """The exact numbers of the union of i and j, into rows of slot i."""
-        cdef int f, n = self.n_columns
-        cdef double** u
-        cdef double** v
-        self.own_parts(i)
-        self.own_parts(j)
-        for f in range(self.n_functions):
-            u = self.part_row + i * self.n_parts + self.offset[f]
-            v = self.part_row + j * self.n_parts + self.offset[f]
-            if self.kind[f] == SINGLE:
-                join_least(u[0], v[0], n)
-            elif self.kind[f] == COMPLETE:
-                join_greatest(u[0], v[0], n)
-            elif self.kind[f] == AVERAGE:
-                join_sums(u[0], u[1], v[0], v[1], n)
-            else:
-                join_middle(u[0], v[0], n)
-
-    cdef void own_parts(self, int i) noexcept nogil:
-        """Bring the exact numbers of slot i up to date, in rows that it holds."""
-        cdef int f, c, p, younger = self.first_after(self.born[i])
-        cdef double* row
-        if self.alone:
-            self.refresh(i)
-            return
-        for f in range(self.n_functions):
-            for c in range(self.width[f]):
-                p = self.offset[f] + c
-                row = self.part_row[i * self.n_parts + p]
-                if self.born[i] == 0:
-                    row = self.take_row()
-                    self.part_row[i * self.n_parts + p] = row
-                    if c == 0:
-                        memcpy(row, self.mixed_row[i], self.n_columns * sizeof(double))
-                    else:
-                        memset(row, 0, self.n_columns * sizeof(double))
-                self.catch_up(row, i, self.part_row + p, self.n_parts, younger)
-
-    cdef void join_entries(self, int i, int j) noexcept nogil:
-        """The same entry by entry, for any merge functions and metrics."""
-        cdef int a, x, p, step = self.n_parts
-        cdef double* u = self.buffer
-        cdef double* v = self.buffer + step
-        cdef double** target = self.part_row + (j if self.born[i] == 0 else i) * step
-        if target[0] == NULL:
-            for p in range(step):
-                target[p] = self.take_row()
-        for a in range(self.n_alive):
-            x = self.alive[a]
-            if x == i or x == j:
-                continue
-            self.numbers(i, x, u)
-            self.join_numbers(u, self.numbers(j, x, v), i, j, x)
-            for p in range(step):
-                target[p][x] = u[p]
-        if self.born[i] == 0:
-            for p in range(step):
-                self.part_row[i * step + p], target[p] = (
-                    target[p], self.part_row[i * step + p]
-                )
-            if self.alone:
-                self.mixed_row[i], self.mixed_row[j] = (
-                    self.mixed_row[j], self.mixed_row[i]
-                )
-
     cdef void release(self, int j) noexcept nogil:
         """Give back the rows of slot j."""
         cdef int p
@@ -308,45 +211,6 @@ cdef class Rows(Clusters):
             if parts[p] != NULL and not self.alone:
                 self.give_row(parts[p])
             parts[p] = NULL
-
-    cdef void mix_row(self, int i) noexcept nogil:
-        """The mixed values of a cluster just merged, from its exact numbers."""
-        cdef double* row = self.mixed_row[i]
-        cdef double** parts = self.part_row + i * self.n_parts
-        cdef const double* share
-        cdef double portion
-        cdef bint begun = False
-        cdef int f, m
-        for f in range(self.n_functions if self.within == NULL else 0):
-            share = self.share if is_quotient(self.kind[f]) else self.ones
-            for m in range(self.n_metrics):
-                portion = self.portion[f * self.n_metrics + m] * share[i]
-                if portion != 0.0 and not self.alone:
-                    (add_weighed if begun else weigh)(
-                        row, parts[0], share, portion, self.n_columns
-                    )
-                    begun = True
-                parts += self.width[f]
-        if self.within != NULL:
-            self.mix_entries(i)
-        row[i] = INFINITY
-
-    cdef void mix_entries(self, int i) noexcept nogil:
-        """The same for Ward linkage."""
-        cdef int a, x, m
-        cdef const double* number
-        cdef double total
-        for a in range(self.n_alive):
-            x = self.alive[a]
-            if x == i:
-                continue
-            number = self.numbers(i, x, self.buffer)
-            total = 0.0
-            for m in range(self.n_metrics):
-                total += self.portion[m] * self.shown(
-                    number + m * self.width[0], 0, m, i, x
-                )
-            self.mixed_row[i][x] = total
 
     cdef void close_gaps(self) noexcept nogil:
         """Number the slots in use from 0 on; `place` says where each has gone."""
