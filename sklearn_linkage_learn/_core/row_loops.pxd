@@ -17,14 +17,16 @@ cdef inline void lane_minima(
     """The least of row + absent in the columns from start, lane by lane.
 
     Column x belongs to lane x % LANES. Columns from `stop` to the next multiple of
-    LANES are read, and have to be absent.
+    LANES are read, and have to be absent. Absent ones may hold anything: infinity is
+    added to them, and what is not a number is not less.
     """
     cdef Py_ssize_t x, k, whole = (start + LANES - 1) // LANES * LANES
     cdef double value
     for k in range(LANES):
         lane[k] = INFINITY
     for x in range(start, min(whole, stop)):
-        lane[x % LANES] = row[x] + absent[x]
+        value = row[x] + absent[x]
+        lane[x % LANES] = value if value < INFINITY else INFINITY
     row += whole
     absent += whole
     for _ in range((stop - whole + LANES - 1) // LANES):
