@@ -84,7 +84,8 @@ class Prepared:
         low, top = self._low, self._top
         if top == 0.0 or (2.0**-100 <= top <= 2.0**300 and low >= 2.0**-700):
             return 0
-        if math.log2(top) - math.log2(low) > 1000:
+        # Squares may have overflowed, all of them even: that is no span at all.
+        if not math.log2(top) - math.log2(low) <= 1000:
             raise ValueError(
                 f"distances span from {low:g} to {top:g}, too far for exact "
                 "arithmetic: raise the smallest or lower the largest ones"
@@ -108,24 +109,25 @@ class Prepared:
         return self.distances, self.n_points, codes, self.sum_width, slack
 
     def run(self, linkages, alpha, beta):
-        """Run at fixed weights: children by place, heights, and the merge order."""
+        """Run at fixed weights: children, heights and sizes, in merge order."""
         n_merges = max(self.n_points - 1, 0)
         children = np.empty((n_merges, 2), dtype=np.int32)
         heights = np.empty(n_merges)
-        rank = fixed_linkage(
+        sizes = np.empty(n_merges, dtype=np.int32)
+        fixed_linkage(
             *self.arguments(linkages),
             _exact_weights(alpha),
             _exact_weights(beta),
             is_reducible(linkages),
             children,
             heights,
+            sizes,
         )
-        return children, heights, np.array(rank, dtype=np.intp)
+        return children, heights, sizes
 
     def first_run(self, linkages, alpha, beta):
         """Children of the run at parameter 0, in merge order."""
-        children, _, rank = self.run(linkages, alpha, beta)
-        return _renamed(children, rank).astype(np.int32)
+        return self.run(linkages, alpha, beta)[0]
 
 
 def merge_curve(condensed, linkages, loss, algorithm="auto"):
@@ -201,33 +203,15 @@ def mixed_linkage(distances, linkages, alpha, beta=((1.0, 0.0),)):
     """
     ward = "ward" in linkages
     prepared = Prepared(distances, squared=ward)
-    children, heights, rank = prepared.run(linkages, alpha, beta)
-    heights = np.ldexp(heights, -prepared.exponent)
+    children, heights, sizes = prepared.run(linkages, alpha, beta)
+    Z = np.empty((len(heights), 4))
+    Z[:, :2] = children
+    Z[:, 2] = np.ldexp(heights, -prepared.exponent)
+    Z[:, 3] = sizes
     if ward:
         # Rounded distances may be a little less than Euclidean.
-        heights = np.sqrt(2 * np.maximum(heights, 0.0))
-    return linkage_matrix(children, heights, rank)
-
-
-def linkage_matrix(children, heights, rank):
-    """Scipy's `Z` of merges that are taken in the order `rank`."""
-    n = len(children) + 1
-    Z = np.empty((n - 1, 4))
-    Z[:, :2] = _renamed(children, rank)
-    Z[:, 2] = heights[rank]
-    sizes = [1] * n
-    for left, right in Z[:, :2].astype(int).tolist():
-        sizes.append(sizes[left] + sizes[right])
-    Z[:, 3] = sizes[n:]
+        Z[:, 2] = np.sqrt(2 * np.maximum(Z[:, 2], 0.0))
     return Z
-
-
-def _renamed(children, rank):
-    """Children of merges in the order `rank`, merges named by their place in it."""
-    n = len(children) + 1
-    ids = np.arange(2 * n - 1)
-    ids[n + rank] = n + np.arange(n - 1)
-    return np.sort(ids[children[rank]], axis=1)
 
 
 def _curve(pieces):

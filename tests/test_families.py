@@ -135,6 +135,19 @@ def test_fixed_run_is_the_greedy_run_merge_by_merge(name, linkages):
         assert oracle.is_greedy_run(square, linkages, t, merges_of(Z))
 
 
+@pytest.mark.parametrize("name", ["euclidean", "grid", "two_values", "last_bit"])
+@pytest.mark.parametrize("linkages", [*combinations(MIXABLE, 2), ("complete",)])
+def test_fixed_runs_of_more_points_are_those_of_the_oracle(name, linkages):
+    rng = np.random.default_rng(11)
+    metrics = [GENERATORS[name](45, rng), GENERATORS["grid"](45, rng)]
+    alpha = [3, 1][: len(linkages)]
+    for n_metrics, beta in ((1, [1]), (2, [1, 2])):
+        run = oracle.greedy_weighted(metrics[:n_metrics], beta, linkages, alpha)
+        distances = [condensed(d) for d in metrics[:n_metrics]]
+        Z = mixed_linkage(distances, linkages, alpha, beta)
+        assert oracle.order_of(merges_of(Z)) == oracle.order_of(run)
+
+
 @pytest.mark.parametrize("algorithm, linkages", ENGINES)
 def test_every_tree_is_a_greedy_run_at_the_middle_of_its_piece(algorithm, linkages):
     rng = np.random.default_rng(3)
@@ -247,9 +260,18 @@ def test_kinetic_is_refused_for_pairs_that_are_not_reducible():
                 choose_algorithm(linkages, "kinetic")
 
 
+def test_a_weighted_mean_rounded_down_does_not_come_before_its_parts():
+    # The second merge rounds to the height of the first, and has an earlier pair.
+    d = np.array([np.nextafter(1, 2), 1.0, 1.0])
+    Z = mixed_linkage([d], ("weighted",), (1.0,))
+    np.testing.assert_array_equal(Z, [[0, 2, 1, 2], [1, 3, 1, 3]])
+
+
 def test_distances_beyond_exact_arithmetic_are_refused():
     with pytest.raises(ValueError, match="span"):
         mixed_linkage([np.array([1e-300, 1e300, 1.0])], ("single",), (1.0,))
+    with np.errstate(over="ignore"), pytest.raises(ValueError, match="span"):
+        mixed_linkage([np.array([1e300, 1e300, 1e300])], ("ward",), (1.0,))
 
 
 def test_an_error_in_a_callable_loss_ends_the_sweep():

@@ -1,9 +1,10 @@
-"""The clusters alive in one run, and every merge function between each two."""
+"""The clusters alive in one run, and exact comparisons of their merge functions."""
 
 cimport cython
 
 from .predicates cimport (
-    AVERAGE, Expansion, MergeFunction, WARD, ward_denominator, ward_value,
+    AVERAGE, COMPLETE, Expansion, MergeFunction, SINGLE, WARD, ward_denominator,
+    ward_value,
 )
 
 
@@ -19,20 +20,20 @@ cdef class Clusters:
     cdef int* offset                # per function: its first part
     cdef double* alpha              # per function: its weight as two doubles
     cdef double* beta               # per metric: its weight as two doubles
-    cdef double* value              # [slot pair][part], pairs in condensed order
-    cdef Py_ssize_t* row            # row[i] + j is the place of slots i < j there
     cdef double* within             # [slot][metric][width] sums inside, for Ward
     cdef int n_within               # doubles of it that one slot takes
     cdef double* weight             # [part] if the mix is a weighted sum of parts
-    cdef double* line_buffer
-    cdef int* deciding              # [slot pair][function] its point pair, or NULL
+    cdef double* line_buffer        # for two lines
+    cdef double* buffer             # for the numbers of two cluster pairs
+    cdef Py_ssize_t* row            # row[i] + j is the place of points i < j
+    cdef int* deciding              # [cluster pair][function] its point pair, or NULL
+    cdef long long n_searched       # point pairs looked at before that was tracked
     cdef int* alive                 # the slots in use, ascending
     cdef int* size
-    cdef double* share              # one point's share of a cluster: 1 / size
     cdef int* first                 # smallest point of a cluster
     cdef int* node                  # scipy's id of a cluster
-    cdef int* last                  # its points are a list that ends here,
-    cdef int* next                  # and goes on from point to point
+    cdef int* last                  # its points are a list from `first` to here,
+    cdef int* next                  # that goes on from point to point
     cdef int* owner                 # slot that holds a point, once asked for
     cdef const double[:, ::1] distances
     cdef bint quotients             # whether some numbers are still to be divided
@@ -46,13 +47,14 @@ cdef class Clusters:
 
     @cython.final
     cdef inline Py_ssize_t pair(self, int i, int j) noexcept nogil:
-        """Place of two slots in condensed order."""
-        return self.row[i] + j if i < j else self.row[j] + i
+        """Place of two slots' clusters in condensed order, by their first points."""
+        cdef int a = self.first[i], b = self.first[j]
+        return self.row[a] + b if a < b else self.row[b] + a
 
     @cython.final
-    cdef inline double* parts(self, int i, int j) noexcept nogil:
-        """All numbers kept for two slots."""
-        return self.value + self.pair(i, j) * self.n_parts
+    cdef inline bint is_by_value(self, int f) noexcept nogil:
+        """Whether one point pair decides, that which has the value."""
+        return self.kind[f] == SINGLE or self.kind[f] == COMPLETE
 
     @cython.final
     cdef inline double shown(
@@ -74,16 +76,11 @@ cdef class Clusters:
         return number[0]
 
     @cython.final
-    cdef inline double approximate(self, int i, int j, int f, int m) noexcept nogil:
-        """A merge function under one metric, to within a few roundings and slack."""
-        return self.shown(
-            self.parts(i, j) + self.offset[f] + m * self.width[f], f, m, i, j
-        )
+    cdef inline double mix(self, const double* number, int i, int j) noexcept nogil:
+        """Slots i and j at the current weights, to within a few roundings and slack.
 
-    @cython.final
-    cdef inline double mix(self, int i, int j) noexcept nogil:
-        """The mix at the current weights, to within a few roundings and slack."""
-        cdef const double* number = self.parts(i, j)
+        `number` are all numbers kept for the two slots.
+        """
         cdef double total = 0.0, of_function
         cdef int f, m
         if self.weight != NULL and self.n_parts <= 2:
@@ -102,6 +99,8 @@ cdef class Clusters:
     cdef int set_weights(
         self, const double[:, ::1] alpha, const double[:, ::1] beta
     ) except -1
+    cdef const double* numbers(self, int i, int j, double* buffer) noexcept nogil
+    cdef void point_numbers(self, Py_ssize_t pair, double* number) noexcept nogil
     cdef void find_owners(self) noexcept nogil
     cdef int track_deciding_pairs(self) except -1
     cdef const double* line(self, int i, int j, double* buffer) noexcept nogil
@@ -116,12 +115,18 @@ cdef class Clusters:
     cdef int compare(self, int i, int j, int k, int l) except -2 nogil
     cdef int compare_ties(self, int i, int j, int k, int l) except -2 nogil
     cdef long long deciding_pair(self, int i, int j) noexcept nogil
+    cdef long long search_deciding_pair(
+        self, const double* number, int a, int size_a, int b, int size_b
+    ) noexcept nogil
+    cdef long long search(
+        self, int f, const double* number, int a, int size_a, int b, int size_b
+    ) noexcept nogil
     cdef bint is_decided_by(
         self, Py_ssize_t i, Py_ssize_t j, const double* number
     ) noexcept nogil
-    cdef void load_points(self) noexcept nogil
-    cdef void join_rows(self, int i, int j) noexcept nogil
-    cdef void join_numbers(self, int i, int j, int x) noexcept nogil
+    cdef void join_numbers(
+        self, double* u, const double* v, int i, int j, int x
+    ) noexcept nogil
     cdef void join_deciding(self, int i, int j, int x, int f, int s) noexcept nogil
-    cdef void join_within(self, int i, int j) noexcept nogil
-    cdef void merge(self, int i, int j, int node) noexcept nogil
+    cdef void join_within(self, int i, int j, const double* number) noexcept nogil
+    cdef void unite(self, int i, int j, int node) noexcept nogil

@@ -1,11 +1,12 @@
-"""The clusters alive in one run, and every merge function between each two.
+"""The clusters alive in one run, and exact comparisons of their merge functions.
 
-Invariant: `value` holds, for two slots in use, each merge function between their
-clusters under each metric, exactly: single and complete linkage as the distances of
-the point pair that decides under the mixed metric, average and Ward linkage as sums
-over point pairs, in several doubles. Merging two slots keeps the lower one. Cost:
-O(n) a merge, 4 * n_parts * n^2 bytes; comparisons are O(1) and decide ties by the
-deciding point pairs, which are tracked from the first tie on.
+Invariant: the numbers of two slots are each merge function between their clusters
+under each metric, exactly: single and complete linkage as the distances of the point
+pair that decides under the mixed metric, average and Ward linkage as sums over point
+pairs, in several doubles. Subclasses keep them. Merging two slots keeps the lower
+one. Comparisons are O(1) and decide ties by the deciding point pairs. These are
+searched for among the points at first, and tracked for all cluster pairs in
+2 * n_functions * n^2 bytes once that has taken SEARCHES looks a point.
 """
 
 from libc.math cimport fabs
@@ -17,6 +18,9 @@ from .predicates cimport (
     COMPLETE, Expansion, MergeFunction, SINGLE, TOLERANCE, WARD,
     add_scaled, add_wide, clear, difference, grow, is_quotient, sign, ward_numerator,
 )
+
+cdef enum:
+    SEARCHES = 64
 
 
 cdef class Clusters:
@@ -44,7 +48,6 @@ cdef class Clusters:
         self.beta = <double*> allocate(2 * self.n_metrics, sizeof(double))
         self.alive = <int*> allocate(n, sizeof(int))
         self.size = <int*> allocate(n, sizeof(int))
-        self.share = <double*> allocate(n, sizeof(double))
         self.first = <int*> allocate(n, sizeof(int))
         self.node = <int*> allocate(n, sizeof(int))
         self.owner = <int*> allocate(n, sizeof(int))
@@ -65,16 +68,12 @@ cdef class Clusters:
         if self.within != NULL:
             self.n_line_parts += 2 * self.n_metrics
         self.line_buffer = <double*> allocate(2 * self.n_line_parts, sizeof(double))
-        self.value = <double*> allocate(
-            distances.shape[1] * self.n_parts, sizeof(double)
-        )
+        self.buffer = <double*> allocate(2 * self.n_parts, sizeof(double))
         for i in range(n_points):
             self.alive[i] = self.first[i] = self.node[i] = self.last[i] = i
             self.next[i] = -1
             self.size[i] = 1
-            self.share[i] = 1.0
             self.row[i] = i * n - <Py_ssize_t> i * (i + 1) // 2 - i - 1
-        self.load_points()
 
     def __dealloc__(self):
         free(self.kind)
@@ -82,14 +81,13 @@ cdef class Clusters:
         free(self.offset)
         free(self.alpha)
         free(self.beta)
-        free(self.value)
         free(self.within)
         free(self.weight)
         free(self.line_buffer)
+        free(self.buffer)
         free(self.deciding)
         free(self.alive)
         free(self.size)
-        free(self.share)
         free(self.first)
         free(self.node)
         free(self.owner)
@@ -97,18 +95,19 @@ cdef class Clusters:
         free(self.next)
         free(self.row)
 
-    cdef void load_points(self) noexcept nogil:
-        cdef Py_ssize_t pair
-        cdef double* number
+    cdef const double* numbers(self, int i, int j, double* buffer) noexcept nogil:
+        """All numbers kept for two slots, maybe in `buffer`; subclasses know."""
+        return NULL
+
+    cdef void point_numbers(self, Py_ssize_t pair, double* number) noexcept nogil:
+        """The numbers of two clusters that are points."""
         cdef int f, m, c
-        for pair in range(self.distances.shape[1]):
-            number = self.value + pair * self.n_parts
-            for f in range(self.n_functions):
-                for m in range(self.n_metrics):
-                    number[m * self.width[f]] = self.distances[m, pair]
-                    for c in range(1, self.width[f]):
-                        number[m * self.width[f] + c] = 0.0
-                number += self.n_metrics * self.width[f]
+        for f in range(self.n_functions):
+            for m in range(self.n_metrics):
+                number[0] = self.distances[m, pair]
+                for c in range(1, self.width[f]):
+                    number[c] = 0.0
+                number += self.width[f]
 
     cdef int set_weights(
         self, const double[:, ::1] alpha, const double[:, ::1] beta
@@ -132,7 +131,7 @@ cdef class Clusters:
         """Write down which slot holds each point."""
         cdef int a, x
         for a in range(self.n_alive):
-            x = self.alive[a]
+            x = self.first[self.alive[a]]
             while x >= 0:
                 self.owner[x] = self.alive[a]
                 x = self.next[x]
@@ -140,11 +139,13 @@ cdef class Clusters:
     cdef const double* line(self, int i, int j, double* buffer) noexcept nogil:
         """The numbers of two slots that are compared: Ward's are put together."""
         cdef int m, width = self.width[0]
+        cdef const double* number
         if self.within == NULL:
-            return self.parts(i, j)
+            return self.numbers(i, j, buffer)
+        number = self.numbers(i, j, self.buffer)
         for m in range(self.n_metrics):
             ward_numerator(
-                self.parts(i, j) + m * width,
+                number + m * width,
                 self.within + (i * self.n_metrics + m) * width,
                 self.within + (j * self.n_metrics + m) * width,
                 width, self.size[i], self.size[j], buffer + m * (width + 2),
@@ -236,7 +237,7 @@ cdef class Clusters:
         """The same for two cluster pairs that tie in every number."""
         if (i == k and j == l) or (i == l and j == k):
             return 0
-        if self.deciding == NULL:
+        if self.deciding == NULL and self.n_searched > SEARCHES * self.n_points:
             with gil:
                 self.track_deciding_pairs()
         return -1 if self.deciding_pair(i, j) < self.deciding_pair(k, l) else 1
@@ -244,18 +245,57 @@ cdef class Clusters:
     cdef long long deciding_pair(self, int i, int j) noexcept nogil:
         """The earliest point pair that decides any merge function of (i, j)."""
         cdef Py_ssize_t n = self.n_points
-        cdef long long pair, best = n * n
+        cdef long long best = n * n
+        cdef int f, a = self.first[i], b = self.first[j]
+        if self.deciding == NULL:
+            return self.search_deciding_pair(
+                self.numbers(i, j, self.buffer), a, self.size[i], b, self.size[j]
+            )
+        for f in range(self.n_functions):
+            best = min(
+                best,
+                self.deciding[self.pair(i, j) * self.n_functions + f]
+                if self.is_by_value(f) else min(a, b) * n + max(a, b),
+            )
+        return best
+
+    cdef long long search_deciding_pair(
+        self, const double* number, int a, int size_a, int b, int size_b
+    ) noexcept nogil:
+        """The same for clusters whose lists of points start at a and b."""
+        cdef Py_ssize_t n = self.n_points
+        cdef long long best = n * n
         cdef int f
         for f in range(self.n_functions):
-            if self.kind[f] == SINGLE or self.kind[f] == COMPLETE:
-                pair = self.deciding[self.pair(i, j) * self.n_functions + f]
-            else:
-                pair = (
-                    min(self.first[i], self.first[j]) * n
-                    + max(self.first[i], self.first[j])
-                )
-            best = min(best, pair)
+            best = min(
+                best,
+                self.search(f, number + self.offset[f], a, size_a, b, size_b)
+                if self.is_by_value(f) else min(a, b) * n + max(a, b),
+            )
         return best
+
+    cdef long long search(
+        self, int f, const double* number, int a, int size_a, int b, int size_b
+    ) noexcept nogil:
+        """The point pair that decides single or complete linkage."""
+        cdef Py_ssize_t n = self.n_points, low, high
+        cdef long long pair, found = -1
+        cdef int x = a, y
+        self.n_searched += <long long> size_a * size_b
+        for _ in range(size_a):
+            y = b
+            for _ in range(size_b):
+                low = min(x, y)
+                high = max(x, y)
+                pair = low * n + high
+                # Of equal point pairs, single takes the first, complete the last.
+                if (
+                    found < 0 or (pair > found) == (self.kind[f] == COMPLETE)
+                ) and self.is_decided_by(low, high, number):
+                    found = pair
+                y = self.next[y]
+            x = self.next[x]
+        return found
 
     cdef bint is_decided_by(
         self, Py_ssize_t i, Py_ssize_t j, const double* number
@@ -271,6 +311,7 @@ cdef class Clusters:
     cdef int track_deciding_pairs(self) except -1:
         """Find which point pair decides each entry; merges keep it up from here."""
         cdef Py_ssize_t n = self.n_points, entry, n_entries
+        cdef const double* number
         cdef int f, i, j, a, b
         if self.deciding != NULL:
             return 0
@@ -285,66 +326,45 @@ cdef class Clusters:
                 b = self.owner[j]
                 if a == b:
                     continue
+                number = self.numbers(a, b, self.buffer)
                 for f in range(self.n_functions):
-                    if self.kind[f] != SINGLE and self.kind[f] != COMPLETE:
+                    if not self.is_by_value(f):
                         continue
                     entry = self.pair(a, b) * self.n_functions + f
                     # Points come in order: single keeps the first, complete the last.
                     if (
                         self.deciding[entry] < 0 or self.kind[f] == COMPLETE
-                    ) and self.is_decided_by(i, j, self.parts(a, b) + self.offset[f]):
+                    ) and self.is_decided_by(i, j, number + self.offset[f]):
                         self.deciding[entry] = i * n + j
         return 0
 
-    cdef void merge(self, int i, int j, int node) noexcept nogil:
-        """Merge slot j into slot i."""
-        cdef int a, at = 0
-        self.join_rows(i, j)
-        if self.within != NULL:
-            self.join_within(i, j)
-        for a in range(self.n_alive):
-            if self.alive[a] == j:
-                at = a
+    cdef void unite(self, int i, int j, int node) noexcept nogil:
+        """Slot i takes over the points of slot j > i."""
+        cdef int low = 0, high = self.n_alive - 1, middle
+        while low < high:
+            middle = (low + high) // 2
+            if self.alive[middle] < j:
+                low = middle + 1
+            else:
+                high = middle
         self.n_alive -= 1
         memmove(
-            self.alive + at, self.alive + at + 1, (self.n_alive - at) * sizeof(int)
+            self.alive + low, self.alive + low + 1, (self.n_alive - low) * sizeof(int)
         )
         self.size[i] += self.size[j]
-        self.share[i] = 1.0 / self.size[i]
-        self.first[i] = min(self.first[i], self.first[j])
         self.node[i] = node
-        self.next[self.last[i]] = j
+        self.next[self.last[i]] = self.first[j]
         self.last[i] = self.last[j]
 
-    cdef void join_rows(self, int i, int j) noexcept nogil:
-        """Every merge function between the union of i and j, and each other slot."""
-        cdef bint plain = self.weight != NULL and self.n_metrics == 1
-        cdef double* u
-        cdef const double* v
-        cdef int a, x, f
-        plain = plain and self.deciding == NULL
-        for f in range(self.n_functions):
-            plain = plain and (self.kind[f] == SINGLE or self.kind[f] == COMPLETE)
-        for a in range(self.n_alive):
-            x = self.alive[a]
-            if x == i or x == j:
-                continue
-            if not plain:
-                self.join_numbers(i, j, x)
-                continue
-            u = self.parts(i, x)
-            v = self.parts(j, x)
-            for f in range(self.n_functions):
-                if (v[f] < u[f]) == (self.kind[f] == SINGLE):
-                    u[f] = v[f]
-
-    cdef void join_numbers(self, int i, int j, int x) noexcept nogil:
-        cdef double* u = self.parts(i, x)
-        cdef const double* v = self.parts(j, x)
+    cdef void join_numbers(
+        self, double* u, const double* v, int i, int j, int x
+    ) noexcept nogil:
+        """Make u, the numbers of (i, x), those of the union of i and j; v are (j, x).
+        """
         cdef int f, c, s, width
         for f in range(self.n_functions):
             width = self.width[f]
-            if self.kind[f] == SINGLE or self.kind[f] == COMPLETE:
+            if self.is_by_value(f):
                 if self.n_metrics == 1:
                     s = (u[0] > v[0]) - (u[0] < v[0])
                 else:
@@ -363,14 +383,14 @@ cdef class Clusters:
             u += width * self.n_metrics
             v += width * self.n_metrics
 
-    cdef void join_within(self, int i, int j) noexcept nogil:
-        """The sums of squares inside the union of i and j."""
+    cdef void join_within(self, int i, int j, const double* number) noexcept nogil:
+        """The sums of squares inside the union of i and j, `number` between them."""
         cdef int m, width = self.width[0]
         cdef double* u
         for m in range(self.n_metrics):
             u = self.within + (i * self.n_metrics + m) * width
             add_wide(u, self.within + (j * self.n_metrics + m) * width, u, width)
-            add_wide(u, self.parts(i, j) + m * width, u, width)
+            add_wide(u, number + m * width, u, width)
 
     cdef void join_deciding(self, int i, int j, int x, int f, int s) noexcept nogil:
         """`s` is the sign of (i, x) less (j, x); equal numbers join their pairs."""

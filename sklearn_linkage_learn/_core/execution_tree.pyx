@@ -30,7 +30,6 @@ cdef struct Frame:
     int i               # slots of the merge that led on from here
     int j
     int size            # what slot i was before that merge
-    int first
     int node
     double* value       # the row of slot i before that merge
     double* within      # and the sums inside it
@@ -44,6 +43,7 @@ cdef class ExecutionTree(Clusters):
 
     cdef Pieces pieces
     cdef TreeLoss loss
+    cdef double* value      # [slot pair][part], pairs in condensed order
     cdef Frame* frames
     cdef int* left
     cdef int* right
@@ -53,7 +53,12 @@ cdef class ExecutionTree(Clusters):
     cdef bint of_points     # whether lines are those of point pairs
 
     def __cinit__(self, *args):
-        cdef Py_ssize_t n = self.n_points, depth
+        cdef Py_ssize_t n = self.n_points, depth, pair
+        self.value = <double*> allocate(
+            self.distances.shape[1] * self.n_parts, sizeof(double)
+        )
+        for pair in range(self.distances.shape[1]):
+            self.point_numbers(pair, self.value + pair * self.n_parts)
         self.frames = <Frame*> allocate(n, sizeof(Frame))
         self.left = <int*> allocate(2 * n, sizeof(int))
         self.right = <int*> allocate(2 * n, sizeof(int))
@@ -84,12 +89,19 @@ cdef class ExecutionTree(Clusters):
                 free(self.frames[depth].value)
                 free(self.frames[depth].within)
                 free(self.frames[depth].deciding)
+        free(self.value)
         free(self.frames)
         free(self.left)
         free(self.right)
         free(self.order)
         free(self.cut)
         free(self.height)
+
+    cdef inline double* parts(self, int i, int j) noexcept nogil:
+        return self.value + self.pair(i, j) * self.n_parts
+
+    cdef const double* numbers(self, int i, int j, double* buffer) noexcept nogil:
+        return self.parts(i, j)
 
     cdef int enumerate(self) except -1 nogil:
         """Visit every leaf, in the order of the parameter."""
@@ -155,10 +167,12 @@ cdef class ExecutionTree(Clusters):
         return until
 
     cdef double component(self, int i, int j, int which) noexcept nogil:
-        """The value of two slots where the parameter is 0 or 1."""
-        if self.n_functions == 2:
-            return self.approximate(i, j, which, 0)
-        return self.approximate(i, j, 0, which)
+        """The value of two slots where the parameter is 0 or 1, approximately."""
+        cdef int f = which if self.n_functions == 2 else 0
+        cdef int m = 0 if self.n_functions == 2 else which
+        return self.shown(
+            self.parts(i, j) + self.offset[f] + m * self.width[f], f, m, i, j
+        )
 
     cdef double takeover(self, int x, int y, int i, int j) noexcept nogil:
         """From which parameter on slots (x, y) are nearer than (i, j), exactly."""
@@ -206,7 +220,7 @@ cdef class ExecutionTree(Clusters):
             x = self.alive[a]
             for b in range(a + 1, self.n_alive):
                 y = self.alive[b]
-                value = self.mix(x, y)
+                value = self.mix(self.parts(x, y), x, y)
                 if frame.i >= 0 and value >= best - margin:
                     if value > best + margin:
                         continue
@@ -251,7 +265,6 @@ cdef class ExecutionTree(Clusters):
         """Carry out the frame's merge, keeping what it overwrites."""
         cdef int n = self.n_points, i = frame.i, x, node = self.n_points + depth
         frame.size = self.size[i]
-        frame.first = self.first[i]
         frame.node = self.node[i]
         frame.last = self.last[i]
         for x in range(n):
@@ -274,16 +287,25 @@ cdef class ExecutionTree(Clusters):
             )
         self.left[node] = self.node[i]
         self.right[node] = self.node[frame.j]
-        self.height[node] = self.mix(frame.i, frame.j)
+        self.height[node] = self.mix(self.parts(i, frame.j), i, frame.j)
         self.loss.join(node, self.left[node], self.right[node])
-        self.merge(frame.i, frame.j, node)
+        self.merge(i, frame.j, node)
+
+    cdef void merge(self, int i, int j, int node) noexcept nogil:
+        """Merge slot j into slot i."""
+        cdef int a, x
+        for a in range(self.n_alive):
+            x = self.alive[a]
+            if x != i and x != j:
+                self.join_numbers(self.parts(i, x), self.parts(j, x), i, j, x)
+        if self.within != NULL:
+            self.join_within(i, j, self.parts(i, j))
+        self.unite(i, j, node)
 
     cdef void undo(self, Frame* frame) noexcept nogil:
         """Take the frame's merge back."""
         cdef int n = self.n_points, i = frame.i, x, a = self.n_alive
         self.size[i] = frame.size
-        self.share[i] = 1.0 / frame.size
-        self.first[i] = frame.first
         self.node[i] = frame.node
         while a > 0 and self.alive[a - 1] > frame.j:
             self.alive[a] = self.alive[a - 1]

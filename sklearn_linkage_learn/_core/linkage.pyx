@@ -8,51 +8,73 @@ globally nearest pair is merged each time, from row minima, in O(n^2) to O(n^3).
 """
 
 cimport cython
-from cpython.array cimport array
 from libc.math cimport INFINITY, fabs
 from libc.stdlib cimport free
 from libc.string cimport memcpy
 
-from .clusters cimport Clusters
 from .memory cimport allocate
-from .predicates cimport AVERAGE, COMPLETE, SINGLE, TOLERANCE
+from .predicates cimport TOLERANCE
+from .row_loops cimport LANES, extend, least
+from .unions cimport Unions
 
 
 @cython.final
-cdef class Run(Clusters):
+cdef class Run(Unions):
     """A run at fixed weights, and the merges it has carried out so far."""
 
     cdef int n_merges
-    cdef int[:, ::1] children       # by scipy's node ids
-    cdef double[::1] heights
+    cdef int* child                 # [merge][2] by scipy's node ids
+    cdef int* child_first           # [merge][2] their smallest points
+    cdef int* child_size            # [merge][2] and how many there are
+    cdef double* height
     cdef double* merged             # the line of the clusters of each merge
     cdef double* denominator        # what that is to be divided by
-    cdef long long* earliest        # their earliest deciding point pair, or NULL
-    cdef int* rank
-    cdef int* links
+    cdef long long* earliest        # their earliest deciding point pair, or -1
+    cdef int* delayed               # per merge: itself, or one below that is farther
+    cdef int* rank                  # the merges in the order of the greedy run
+    cdef int* link                  # a chain of slots; or each slot's nearest later one
+    cdef double* nearest_value      # and how near that is
 
     def __cinit__(self, *args):
-        cdef Py_ssize_t n = self.n_points
+        cdef Py_ssize_t n = self.n_points, step
+        self.child = <int*> allocate(2 * n, sizeof(int))
+        self.child_first = <int*> allocate(2 * n, sizeof(int))
+        self.child_size = <int*> allocate(2 * n, sizeof(int))
+        self.height = <double*> allocate(n, sizeof(double))
         self.merged = <double*> allocate(n * self.n_line_parts, sizeof(double))
         self.denominator = <double*> allocate(n, sizeof(double))
+        self.earliest = <long long*> allocate(n, sizeof(long long))
+        self.delayed = <int*> allocate(n, sizeof(int))
         self.rank = <int*> allocate(2 * n, sizeof(int))
-        self.links = <int*> allocate(n, sizeof(int))
+        self.link = <int*> allocate(n, sizeof(int))
+        self.nearest_value = <double*> allocate(self.stride, sizeof(double))
+        for step in range(n):
+            self.earliest[step] = -1
 
     def __dealloc__(self):
+        free(self.child)
+        free(self.child_first)
+        free(self.child_size)
+        free(self.height)
         free(self.merged)
         free(self.denominator)
         free(self.earliest)
+        free(self.delayed)
         free(self.rank)
-        free(self.links)
+        free(self.link)
+        free(self.nearest_value)
 
     cdef void record(self, int i, int j) noexcept nogil:
         """Write down the merge of slots i and j, and carry it out."""
-        cdef int step = self.n_merges
+        cdef int step = self.n_merges, side, slot
         if i > j:
             i, j = j, i
-        self.children[step, 0] = min(self.node[i], self.node[j])
-        self.children[step, 1] = max(self.node[i], self.node[j])
-        self.heights[step] = self.mix(i, j)
+        for side in range(2):
+            slot = j if side else i
+            self.child[2 * step + side] = self.node[slot]
+            self.child_first[2 * step + side] = self.first[slot]
+            self.child_size[2 * step + side] = self.size[slot]
+        self.height[step] = self.mix(self.numbers(i, j, self.buffer), i, j)
         self.denominator[step] = self.below(i, j)
         memcpy(
             self.merged + step * self.n_line_parts,
@@ -60,94 +82,128 @@ cdef class Run(Clusters):
             self.n_line_parts * sizeof(double),
         )
         self.merge(i, j, self.n_points + step)
+        self.rank[step] = step
         self.n_merges += 1
 
-    cdef int nearest(self, int i, int after) except -2 nogil:
-        """The slot nearest to i among those alive behind slot `after`, or -1."""
-        cdef double value, best = INFINITY, above = INFINITY, below = INFINITY, means
-        cdef int a, x, found = -1, other = self.n_functions - 1
-        # The usual mixes are spelled out: this is where most of the time goes.
-        cdef bint fast = (
-            self.n_metrics == 1 and self.n_functions <= 2 and self.within == NULL
-        )
-        cdef bint first_is_mean = self.kind[0] == AVERAGE
-        cdef bint second_is_mean = self.kind[other] == AVERAGE
-        cdef double first = self.alpha[0], second = self.alpha[2] if other else 0.0
-        cdef int at = self.offset[other]
-        cdef const double* number
-        for a in range(self.n_alive):
-            x = self.alive[a]
-            if x == i or x <= after:
-                continue
-            if fast:
-                number = self.parts(i, x)
-                means = self.share[i] * self.share[x]
-                value = (
-                    first * number[0] * (means if first_is_mean else 1.0)
-                    + second * number[at] * (means if second_is_mean else 1.0)
-                )
-            else:
-                value = self.mix(i, x)
-            if value > above or (
-                value >= below and self.compare(i, x, i, found) > 0
-            ):
-                continue
-            found = x
-            best = value
-            above = best + (TOLERANCE * best + self.slack)
-            below = best - (TOLERANCE * best + self.slack)
+    cdef int nearest(self, int i, int start) except -2 nogil:
+        """The slot nearest to i among those from slot `start` on."""
+        cdef int c, x, n_candidates, found = -1
+        self.refresh(i)
+        n_candidates = self.n_candidates(self.mixed_row[i], start)
+        for c in range(n_candidates):
+            x = self.candidate[c]
+            if x != i and (found < 0 or self.compare(i, x, i, found) < 0):
+                found = x
         return found
-
-    cdef bint nearer(self, int i, int j, int k, int l) except? 1 nogil:
-        """Whether slots (i, j) are nearer than (k, l)."""
-        cdef double a = self.mix(i, j), b = self.mix(k, l)
-        if fabs(a - b) > TOLERANCE * max(a, b) + self.slack:
-            return a < b
-        return self.compare(i, j, k, l) < 0
 
     cdef int chain(self) except -1 nogil:
         """Merge mutually nearest clusters along nearest-neighbour chains."""
-        cdef int length = 0, i, j
+        cdef int* link = self.link
+        cdef int length = 0, i, j, k
         while self.n_alive > 1:
             if length == 0:
-                self.links[0] = self.alive[0]
+                link[0] = self.alive[0]
                 length = 1
             while True:
-                i = self.links[length - 1]
-                j = self.nearest(i, -1)
-                if length > 1 and j == self.links[length - 2]:
+                i = link[length - 1]
+                j = self.nearest(i, 0)
+                if length > 1 and j == link[length - 2]:
                     break
-                self.links[length] = j
+                link[length] = j
                 length += 1
             length -= 2
             self.record(i, j)
+            if 2 * self.n_alive < self.n_columns:
+                self.close_gaps()
+                for k in range(length):
+                    link[k] = self.place[link[k]]
         return 0
 
     cdef int greedy(self) except -1 nogil:
         """Merge the globally nearest pair, from each slot's nearest later slot."""
-        cdef int* later = self.links
+        cdef int* later = self.link
         cdef int a, x, i, j
         for i in range(self.n_points - 1):
-            later[i] = self.nearest(i, i)
+            self.find_later(i)
         while self.n_alive > 1:
-            i = self.alive[0]
-            for a in range(1, self.n_alive - 1):
-                x = self.alive[a]
-                if self.nearer(x, later[x], i, later[i]):
-                    i = x
+            self.nearest_value[self.alive[self.n_alive - 1]] = INFINITY
+            i = self.nearest_pair()
             j = later[i]
             self.record(i, j)
             for a in range(self.n_alive - 1):
                 x = self.alive[a]
                 if x == i or later[x] == i or later[x] == j:
-                    later[x] = self.nearest(x, x)
-                elif x < i and self.nearer(x, i, x, later[x]):
+                    self.find_later(x)
+                elif x < i and self.is_nearer(x, i, later[x]):
                     later[x] = i
+                    self.nearest_value[x] = self.value(x, i)
+            if 2 * self.n_alive < self.n_columns:
+                self.close_gaps_of_greedy()
         return 0
 
-    cdef int precedes(self, int u, int v) except -1 nogil:
+    cdef int find_later(self, int x) except -1 nogil:
+        """Find the nearest slot behind x."""
+        self.link[x] = self.nearest(x, x + 1)
+        self.nearest_value[x] = self.value(x, self.link[x])
+        return 0
+
+    cdef int nearest_pair(self) except -2 nogil:
+        """The slot that is nearest to its nearest later one."""
+        cdef int* later = self.link
+        cdef int c, x, n_candidates, found = -1
+        n_candidates = self.n_candidates(self.nearest_value, 0)
+        for c in range(n_candidates):
+            x = self.candidate[c]
+            if x == self.alive[self.n_alive - 1]:
+                continue
+            if found < 0 or self.compare(x, later[x], found, later[found]) < 0:
+                found = x
+        return found
+
+    cdef bint is_nearer(self, int x, int i, int j) except? 1 nogil:
+        """Whether slot i is nearer to x than j is."""
+        cdef double a = self.value(x, i), b = self.nearest_value[x]
+        if fabs(a - b) > self.margin(max(a, b)):
+            return a < b
+        return self.compare(x, i, x, j) < 0
+
+    cdef void close_gaps_of_greedy(self) noexcept nogil:
+        """Renumber the slots, and what is known of each."""
+        cdef int a, x
+        # Slots move down and in order, so that none is overwritten that is needed.
+        for a in range(self.n_alive):
+            x = self.alive[a]
+            self.link[a] = self.link[x]
+            self.nearest_value[a] = self.nearest_value[x]
+        self.close_gaps()
+        for a in range(self.n_alive - 1):
+            self.link[a] = self.place[self.link[a]]
+
+    cdef void find_delays(self) noexcept nogil:
+        """Find merges that are nearer than one that they build on.
+
+        Only the rounding of weighted linkage makes such. The greedy run carries them
+        out right after that one.
+        """
+        cdef int step, side, below
+        for step in range(self.n_merges):
+            self.delayed[step] = step
+            for side in range(2):
+                below = self.child[2 * step + side] - self.n_points
+                if below >= 0 and self.is_nearer_merge(
+                    self.delayed[step], self.delayed[below]
+                ):
+                    self.delayed[step] = self.delayed[below]
+
+    cdef bint precedes(self, int u, int v) noexcept nogil:
         """Whether merge u comes before merge v where the nearest pair goes first."""
-        cdef double a = self.heights[u], b = self.heights[v]
+        if self.delayed[u] == self.delayed[v]:
+            return u < v
+        return self.is_nearer_merge(self.delayed[u], self.delayed[v])
+
+    cdef bint is_nearer_merge(self, int u, int v) noexcept nogil:
+        """Whether the clusters of merge u were nearer than those of merge v."""
+        cdef double a = self.height[u], b = self.height[v]
         cdef int s
         if fabs(a - b) > TOLERANCE * max(a, b) + self.slack:
             return a < b
@@ -157,54 +213,27 @@ cdef class Run(Clusters):
         )
         if s != 0:
             return s < 0
-        if self.earliest == NULL:
-            with gil:
-                self.find_deciding_pairs()
-        return self.earliest[u] < self.earliest[v]
+        return self.earliest_pair(u) < self.earliest_pair(v)
 
-    cdef int find_deciding_pairs(self) except -1:
-        """Every merge's earliest deciding point pair, O(n^2) for all of them."""
-        cdef Py_ssize_t n = self.n_points
-        cdef int step, f
-        members = [array("i", [i]) for i in range(n)]
-        self.earliest = <long long*> allocate(n, sizeof(long long))
-        for step in range(self.n_merges):
-            left = members[self.children[step, 0]]
-            right = members[self.children[step, 1]]
-            self.earliest[step] = n * n
-            for f in range(self.n_functions):
-                self.earliest[step] = min(
-                    self.earliest[step], self.decided_by(step, f, left, right)
-                )
-            members.append(left + right)
-        return 0
+    cdef long long earliest_pair(self, int step) noexcept nogil:
+        """A merge's earliest deciding point pair, O(n^2) for all merges together.
 
-    cdef long long decided_by(self, int step, int f, int[::1] a, int[::1] b):
-        """The point pair of a x b that decides merge function f."""
-        cdef const double* number = (
-            self.merged + step * self.n_line_parts + self.offset[f]
-        )
-        cdef bint by_value = self.kind[f] == SINGLE or self.kind[f] == COMPLETE
-        cdef Py_ssize_t u, v, low, high
-        cdef long long pair, found = -1
-        for u in range(a.shape[0]):
-            for v in range(b.shape[0]):
-                low = min(a[u], b[v])
-                high = max(a[u], b[v])
-                if by_value and not self.is_decided_by(low, high, number):
-                    continue
-                pair = low * self.n_points + high
-                if found < 0 or ((pair > found) == (self.kind[f] == COMPLETE)):
-                    found = pair
-        return found
+        The points of a cluster stay next to each other in the lists of its unions.
+        """
+        if self.earliest[step] < 0:
+            self.earliest[step] = self.search_deciding_pair(
+                self.merged + step * self.n_line_parts,
+                self.child_first[2 * step], self.child_size[2 * step],
+                self.child_first[2 * step + 1], self.child_size[2 * step + 1],
+            )
+        return self.earliest[step]
 
-    cdef int sort(self) except -1 nogil:
+    cdef void sort(self) noexcept nogil:
         """Put the merges into the order of the greedy run (bottom-up merge sort)."""
         cdef int n = self.n_merges, run = 1, start, middle, end, a, b, out
         cdef int* source = self.rank
-        cdef int* target = self.rank + max(n, 1)
-        for a in range(n):
-            source[a] = a
+        cdef int* target = self.rank + self.n_points
+        self.find_delays()
         while run < n:
             start = 0
             while start < n:
@@ -225,7 +254,27 @@ cdef class Run(Clusters):
             run *= 2
         if source != self.rank:
             memcpy(self.rank, source, n * sizeof(int))
-        return 0
+
+    cdef void write(
+        self, int[:, ::1] children, double[::1] heights, int[::1] sizes
+    ) noexcept nogil:
+        """Write the merges in the order of `rank`, and name them by it."""
+        cdef int n = self.n_points, place, step, left, right
+        cdef int* name = self.rank + n
+        for place in range(self.n_merges):
+            name[self.rank[place]] = n + place
+        for place in range(self.n_merges):
+            step = self.rank[place]
+            left = self.child[2 * step]
+            right = self.child[2 * step + 1]
+            if left >= n:
+                left = name[left - n]
+            if right >= n:
+                right = name[right - n]
+            children[place, 0] = min(left, right)
+            children[place, 1] = max(left, right)
+            heights[place] = self.height[step]
+            sizes[place] = self.child_size[2 * step] + self.child_size[2 * step + 1]
 
 
 def fixed_linkage(
@@ -239,8 +288,9 @@ def fixed_linkage(
     bint reducible,
     int[:, ::1] children,
     double[::1] heights,
+    int[::1] sizes,
 ):
-    """Run linkage clustering at fixed weights into `children` and `heights`.
+    """Run linkage clustering at fixed weights.
 
     Parameters
     ----------
@@ -256,38 +306,30 @@ def fixed_linkage(
         Weights, each as the sum of two doubles.
     reducible : bool
         Whether the mix is reducible, so that chains find the greedy run's tree.
-
-    Returns
-    -------
-    rank : (n_points - 1,) list
-        The merges in the greedy run's order; `children` names them by their place
-        in `children`.
+    children, heights, sizes : (n_points - 1, 2) and (n_points - 1,) arrays
+        The merges are written here, in the greedy run's order.
     """
-    cdef Run run = Run(distances, n_points, kinds, sum_width, slack)
-    cdef int i
-    run.children = children
-    run.heights = heights
-    run.set_weights(alpha, beta)
+    cdef Run run = Run(distances, n_points, kinds, sum_width, slack, alpha, beta)
     with nogil:
         if reducible:
             run.chain()
             run.sort()
         else:
             run.greedy()
-            for i in range(n_points - 1):
-                run.rank[i] = i
-    return [run.rank[i] for i in range(n_points - 1)]
+        run.write(children, heights, sizes)
 
 
 def extent(const double[:, ::1] distances):
     """Return the least positive and the largest distance, zeros if there is none."""
-    cdef double value, low = INFINITY, top = 0.0
-    cdef Py_ssize_t metric, pair
-    for metric in range(distances.shape[0]):
-        for pair in range(distances.shape[1]):
-            value = distances[metric, pair]
-            if value > top:
-                top = value
-            if 0.0 < value < low:
-                low = value
-    return (low if top > 0.0 else 0.0), top
+    cdef double[LANES] lows
+    cdef double[LANES] tops
+    cdef Py_ssize_t metric, k
+    cdef double top = 0.0
+    for k in range(LANES):
+        lows[k] = INFINITY
+        tops[k] = 0.0
+    for metric in range(distances.shape[0] if distances.shape[1] else 0):
+        extend(&distances[metric, 0], lows, tops, distances.shape[1])
+    for k in range(LANES):
+        top = max(top, tops[k])
+    return (least(lows) if top > 0.0 else 0.0), top
