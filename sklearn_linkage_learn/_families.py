@@ -12,6 +12,7 @@ import numpy as np
 
 from ._core.envelope import EnvelopeKinetic
 from ._core.execution_tree import enumerate_tree
+from ._core.greedy import Greedy
 from ._core.kinetic import Kinetic
 from ._core.linkage import extent, fixed_linkage
 from ._core.spanning_tree import SpanningTree
