@@ -40,6 +40,7 @@ cdef class Greedy(Lines):
     """The sweep over [0, 1] for a family whose merge order matters."""
 
     cdef double* fails
+    cdef int* death             # place of the merge that takes a cluster
     cdef int* older             # clusters older than the one that is certified,
     cdef int* last              # and the last place where both are alive
     cdef int* top               # [place] the highest merge of a cluster's life so far,
@@ -66,6 +67,7 @@ cdef class Greedy(Lines):
     def __cinit__(self, *args):
         cdef int node
         self.fails = <double*> allocate(self.room, sizeof(double))
+        self.death = <int*> allocate(self.room, sizeof(int))
         self.older = <int*> allocate(self.n_points, sizeof(int))
         self.last = <int*> allocate(self.n_points, sizeof(int))
         self.top = <int*> allocate(self.n_points, sizeof(int))
@@ -89,6 +91,7 @@ cdef class Greedy(Lines):
 
     def __dealloc__(self):
         free(self.fails)
+        free(self.death)
         free(self.older)
         free(self.last)
         free(self.top)
@@ -215,28 +218,30 @@ cdef class Greedy(Lines):
 
     # Certificates.
 
-    cdef inline int death(self, int node) noexcept nogil:
-        """Place of the merge that takes a cluster."""
-        cdef int parent = self.parent[node]
-        return self.position[parent] if parent >= 0 else self.n_points - 1
-
     cdef int find_older(self, int x) noexcept nogil:
         """List the clusters older than x and alive beside it, return how many."""
-        cdef int birth = self.position[x], death = self.death(x), i, y, n_older = 0
+        cdef int birth = self.position[x], death = self.death[x], i, y, n_older = 0
         for i in range(self.n_points + max(birth, 0)):
             y = i
             if i >= self.n_points:
                 y = self.sequence[i - self.n_points]
             elif birth < 0 and i >= x:
                 break
-            if self.death(y) > birth:
+            if self.death[y] > birth:
                 self.older[n_older] = y
                 # Nothing is to be compared with itself.
                 self.last[n_older] = min(
-                    self.death(y), death - (self.parent[x] == self.parent[y])
+                    self.death[y], death - (self.parent[x] == self.parent[y])
                 )
                 n_older += 1
         return n_older
+
+    cdef inline bint is_tied(self, int u, int v) noexcept nogil:
+        """Whether two merges of points have the same line: many do, in real data."""
+        return (
+            self.size[u] == 2 and self.size[v] == 2
+            and self.start[u] == self.start[v] and self.end[u] == self.end[v]
+        )
 
     cdef void climb(self, int place, int last) noexcept nogil:
         """Find the highest merge from `place` on, for each place up to `last`."""
@@ -246,7 +251,9 @@ cdef class Greedy(Lines):
             node = self.sequence[place]
             height = self.mix(self.start[node], self.end[node])
             if highest < 0 or height > best + margin or (
-                height >= best - margin and self.compare_merges(node, highest) > 0
+                height >= best - margin
+                and not self.is_tied(node, highest)
+                and self.compare_merges(node, highest) > 0
             ):
                 highest = node
                 best = height
@@ -263,7 +270,7 @@ cdef class Greedy(Lines):
 
     cdef double certify(self, int x) noexcept nogil:
         """When a pair of x and an older cluster gets nearer than a merge."""
-        cdef int birth = self.position[x] + 1, death = self.death(x), top, i, y
+        cdef int birth = self.position[x] + 1, death = self.death[x], top, i, y
         cdef int n_older = self.find_older(x)
         cdef double now = self.t, start, end, until = 1.0, crossing
         self.move_before(until)
@@ -275,7 +282,11 @@ cdef class Greedy(Lines):
             self.show(x, y, &start, &end)
             while self.may_be_nearer(self.mix(start, end), self.last[i]):
                 top = self.top[self.last[i]]
-                crossing = self.crossing(x, y, self.left[top], self.right[top])
+                crossing = crossing_bound(
+                    self.start[top], self.end[top], start, end, self.slack
+                )
+                if crossing <= now:
+                    crossing = self.crossing(x, y, self.left[top], self.right[top])
                 if crossing >= until:
                     break
                 until = crossing
@@ -291,12 +302,12 @@ cdef class Greedy(Lines):
         """The first merge that a pair of x and an older cluster is nearer than."""
         cdef int birth = self.position[x] + 1, place = self.n_points - 1, i, last
         cdef int n_older = self.find_older(x)
-        self.climb(birth, self.death(x))
+        self.climb(birth, self.death[x])
         for i in range(n_older):
             last = min(self.last[i], place - 1)
             while last >= birth and self.is_nearer(x, self.older[i], last):
-                place = last
-                last -= 1
+                place = self.position[self.top[last]]
+                last = place - 1
         return place
 
     cdef bint is_nearer(self, int x, int y, int place) noexcept nogil:
@@ -311,13 +322,14 @@ cdef class Greedy(Lines):
 
         Certificates that are only too careful are renewed.
         """
-        cdef int node, place = self.n_points - 1
+        cdef int never = self.n_points - 1, first = never, node, place
         for node in range(self.n_nodes):
             if self.fails[node] <= self.t:
-                self.fails[node] = self.certify(node)
-                if self.fails[node] <= self.t:
-                    place = min(place, self.failing_place(node))
-        return place if place < self.n_points - 1 else -1
+                place = self.failing_place(node)
+                first = min(first, place)
+                if place == never:
+                    self.fails[node] = self.certify(node)
+        return first if first < never else -1
 
     # Repairs.
 
@@ -376,6 +388,7 @@ cdef class Greedy(Lines):
         """Merge two clusters in the new run."""
         cdef int node = self.new_node(), a
         self.unite(node, x, y)
+        self.death[node] = self.n_points - 1
         self.show(x, y, self.start + node, self.end + node)
         self.fails[node] = NEVER
         self.loss.join(node, x, y)
@@ -390,6 +403,7 @@ cdef class Greedy(Lines):
         cdef int a = self.place[self.left[node]], b = self.place[self.right[node]]
         self.repaired[self.n_repaired] = node
         self.position[node] = self.failing + self.n_repaired
+        self.death[self.left[node]] = self.death[self.right[node]] = self.position[node]
         self.n_repaired += 1
         self.n_alive -= 1
         self.alive[a] = node
@@ -541,6 +555,7 @@ cdef class Greedy(Lines):
         """A fresh cluster takes the place of a ghost in the rest of the sequence."""
         cdef int parent = self.parent[ghost], i, other
         self.parent[node] = parent
+        self.death[node] = self.death[ghost]
         if parent >= 0:
             if self.left[parent] == ghost:
                 self.left[parent] = node
@@ -626,7 +641,7 @@ cdef class Greedy(Lines):
             x = self.watched[i]
             if self.partner[x] < 0:
                 self.find_partner(x)
-            if self.partner[x] < 0:
+            if self.partner[x] < 0 or self.partner[x] == found:
                 continue
             margin = TOLERANCE * self.gap[x] + self.slack
             if found < 0 or self.gap[x] < self.gap[found] - margin or (
