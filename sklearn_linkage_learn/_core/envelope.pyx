@@ -13,6 +13,7 @@ O(depth) for each line that is found again.
 cimport cython
 from libc.math cimport fabs
 from libc.stdlib cimport free
+from libc.string cimport memcpy
 
 from .free_clusters cimport FAR
 from .kinetic cimport Kinetic
@@ -48,51 +49,49 @@ cdef class EnvelopeKinetic(Kinetic):
 
     # Lines.
 
-    cdef void fetch(self, int x, int y, double* parts) noexcept nogil:
-        cdef const double* source
-        cdef int c
-        if x < self.n_points and y < self.n_points:
-            parts[0] = self.distance(0, x, y)
-            parts[1] = self.distance(1, x, y)
-            parts[EXPIRY] = NEVER
-            parts[TOP] = parts[1]
-            return
-        source = self.entry(x, y)
-        for c in range(N_PARTS):
-            parts[c] = source[c]
+    cdef void load_row(self, int point) noexcept nogil:
+        cdef double* entry = self.row[point]
+        cdef int s
+        Kinetic.load_row(self, point)
+        for s in range(self.slot[point]):
+            entry[EXPIRY] = NEVER
+            entry[TOP] = entry[1]
+            entry += N_PARTS
 
     cdef bint has_expired(self, int x, int y) noexcept nogil:
-        if x < self.n_points and y < self.n_points:
-            return False
         return self.entry(x, y)[EXPIRY] <= self.t
 
-    cdef void refresh(self, int x, int y) noexcept nogil:
+    cdef void refresh(self, int x, int y, double* parts) noexcept nogil:
         """Find the greatest line of two clusters at the current parameter."""
-        cdef int top = 0, older, left, right
-        cdef double a[N_PARTS]
-        cdef double b[N_PARTS]
+        cdef int top = 0, child, side, other
+        cdef bint ready
         self.waiting[0] = x
         self.waiting[1] = y
         while top >= 0:
             x = self.waiting[2 * top]
-            older = self.waiting[2 * top + 1]
-            if self.position[x] < self.position[older]:
-                x, older = older, x
-            left = self.left[x]
-            right = self.right[x]
-            if self.has_expired(left, older):
-                top += 1
-                self.waiting[2 * top] = left
-                self.waiting[2 * top + 1] = older
-            elif self.has_expired(right, older):
-                top += 1
-                self.waiting[2 * top] = right
-                self.waiting[2 * top + 1] = older
-            else:
-                self.fetch(left, older, a)
-                self.fetch(right, older, b)
-                self.greatest(a, b, self.entry(x, older))
-                top -= 1
+            other = self.waiting[2 * top + 1]
+            if self.position[x] < self.position[other]:
+                x, other = other, x
+            ready = True
+            for side in range(2):
+                child = self.right[x] if side else self.left[x]
+                if ready and self.has_expired(child, other):
+                    ready = False
+                    top += 1
+                    self.waiting[2 * top] = child
+                    self.waiting[2 * top + 1] = other
+            if not ready:
+                continue
+            self.greatest(
+                self.entry(self.left[x], other), self.entry(self.right[x], other), parts
+            )
+            if top > 0:
+                memcpy(
+                    self.entry(self.waiting[2 * top], self.waiting[2 * top + 1]),
+                    parts,
+                    N_PARTS * sizeof(double),
+                )
+            top -= 1
 
     cdef void greatest(
         self, const double* a, const double* b, double* out
@@ -177,45 +176,29 @@ cdef class EnvelopeKinetic(Kinetic):
 
     # Free clusters.
 
-    cdef void load_lines(self, int k) noexcept nogil:
-        cdef int node = self.frees[k].node, a, c, other
-        cdef double* planes = self.frees[k].lines
-        cdef Py_ssize_t n = self.n_points
-        cdef double parts[N_PARTS]
-        for a in range(self.n_alive):
-            other = self.alive[a]
-            if other == node:
-                continue
-            self.fetch(node, other, parts)
-            for c in range(N_PARTS):
-                planes[c * n + a] = parts[c]
-        self.show(k)
-
     cdef bint renew(self, int k, int a) noexcept nogil:
         cdef double* planes = self.frees[k].lines
-        cdef Py_ssize_t n = self.n_points
         cdef double parts[N_PARTS]
         cdef int c
-        if planes[EXPIRY * n + a] > self.t:
+        if planes[EXPIRY * self.stride + a] > self.t:
             return False
-        if self.has_expired(self.frees[k].node, self.alive[a]):
-            self.refresh(self.frees[k].node, self.alive[a])
-        self.fetch(self.frees[k].node, self.alive[a], parts)
+        self.refresh(self.alive[k], self.alive[a], parts)
         for c in range(N_PARTS):
-            planes[c * n + a] = parts[c]
+            planes[c * self.stride + a] = parts[c]
+        if self.frees[k].stored:
+            self.write(k, a, self.alive[k])
         return True
 
     cdef void show(self, int k) noexcept nogil:
-        cdef int at = self.place[self.frees[k].node]
-        cdef Py_ssize_t n = self.n_points
-        self.frees[k].lines[at] = self.frees[k].lines[n + at] = FAR
-        self.frees[k].lines[EXPIRY * n + at] = NEVER
+        cdef double* lines = self.frees[k].lines
+        lines[k] = lines[self.stride + k] = FAR
+        lines[EXPIRY * self.stride + k] = NEVER
 
     cdef void join_at(
         self, double* u, int a, const double* v, int b
     ) noexcept nogil:
         """The greater of the lines at a in planes u and at b in planes v, into u."""
-        cdef Py_ssize_t n = self.n_points
+        cdef Py_ssize_t n = self.stride
         cdef double x[N_PARTS]
         cdef double y[N_PARTS]
         cdef int c
@@ -231,25 +214,22 @@ cdef class EnvelopeKinetic(Kinetic):
 
     cdef void join_lines(self, int k, int l) noexcept nogil:
         cdef int a
-        cdef int skip_k = self.place[self.frees[k].node]
-        cdef int skip_l = self.place[self.frees[l].node]
         for a in range(self.n_alive):
-            if a != skip_k and a != skip_l:
+            if a != k and a != l:
                 self.join_at(self.frees[k].lines, a, self.frees[l].lines, a)
 
     # Certificates.
 
     cdef double certificate(self, int k, int l) noexcept nogil:
         cdef const double* lines = self.frees[k].lines
-        cdef Py_ssize_t n = self.n_points
-        cdef int a = self.place[self.frees[k].node], b = self.place[self.frees[l].node]
-        cdef double height = self.mix(lines[b], lines[n + b])
-        cdef double until = lines[EXPIRY * n + b], top = lines[TOP * n + b]
+        cdef Py_ssize_t n = self.stride
+        cdef double height = self.mix(lines[l], lines[n + l])
+        cdef double until = lines[EXPIRY * n + l], top = lines[TOP * n + l]
         cdef double fail = Kinetic.certificate(self, k, l)
         if fail <= until or not self.by_chord:
             return min(fail, until)
         return max(until, min(
-            self.chord_bound(k, b, height, top), self.chord_bound(l, a, height, top)
+            self.chord_bound(k, l, height, top), self.chord_bound(l, k, height, top)
         ))
 
     cdef double chord_bound(
@@ -278,14 +258,13 @@ cdef class EnvelopeKinetic(Kinetic):
         return self.t + self.rest * (at_t / (at_t - at_1)) * (1.0 - TOLERANCE)
 
     cdef void update_merge(self, int node) noexcept nogil:
-        cdef double parts[N_PARTS]
-        if self.has_expired(self.left[node], self.right[node]):
-            self.refresh(self.left[node], self.right[node])
-        self.fetch(self.left[node], self.right[node], parts)
-        self.start[node] = parts[0]
-        self.end[node] = parts[1]
+        cdef double* line = self.entry(self.left[node], self.right[node])
+        if line[EXPIRY] <= self.t:
+            self.refresh(self.left[node], self.right[node], line)
+        self.start[node] = line[0]
+        self.end[node] = line[1]
 
-    cdef double compete(self, int node) noexcept nogil:
+    cdef double compete(self, int node, double fail) noexcept nogil:
         cdef int a = self.place[self.left[node]], b = self.place[self.right[node]], k
         cdef double parts[N_PARTS]
         cdef double height, by_chord = NEVER
@@ -302,7 +281,9 @@ cdef class EnvelopeKinetic(Kinetic):
                 )
         else:
             by_chord = 0.0
-        return max(by_chord, min(parts[EXPIRY], Kinetic.compete(self, node)))
+        return min(fail, max(
+            by_chord, min(parts[EXPIRY], Kinetic.compete(self, node, NEVER))
+        ))
 
     cdef double exact_failure(self, int node) except? -1 nogil:
         """When the merge of the only two free clusters has to be looked at again.
@@ -310,7 +291,7 @@ cdef class EnvelopeKinetic(Kinetic):
         That is the current parameter if it fails there.
         """
         cdef double start, end, limit, until, expiry, top, height
-        cdef int k, a, b = self.place[self.frees[1].node], partner
+        cdef int k, a, b = 1
         cdef const double* starts
         cdef const double* ends
         self.renew(0, b)
@@ -322,33 +303,30 @@ cdef class EnvelopeKinetic(Kinetic):
             self.start[node] = start
             self.end[node] = end
         limit = self.limit(self.mix(start, end))
-        until = expiry = self.frees[0].lines[EXPIRY * <Py_ssize_t> self.n_points + b]
+        until = expiry = self.frees[0].lines[EXPIRY * self.stride + b]
         for k in range(2):
             starts = self.shows(k, 0)
             ends = self.shows(k, 1)
-            partner = self.place[self.frees[1 - k].node]
-            for a in range(self.n_alive):
-                if a == partner:
-                    continue
+            for a in range(2, self.n_alive):
                 if self.mix(starts[a], ends[a]) <= limit:
                     self.renew(k, a)
                 if self.mix(starts[a], ends[a]) <= limit:
                     if self.compare(
-                        self.frees[k].node, self.alive[a],
+                        self.alive[k], self.alive[a],
                         self.left[node], self.right[node],
                     ) < 0:
                         return self.t
                 if crossing_bound(start, end, starts[a], ends[a], 0.0) < until:
                     self.renew(k, a)
                     until = min(until, self.crossing(
-                        self.frees[k].node, self.alive[a],
+                        self.alive[k], self.alive[a],
                         self.left[node], self.right[node],
                     ))
         if until < expiry or not self.by_chord:
             return until
-        top = self.frees[0].lines[TOP * <Py_ssize_t> self.n_points + b]
+        top = self.frees[0].lines[TOP * self.stride + b]
         height = self.mix(start, end)
         return max(until, min(
             self.chord_bound(0, b, height, top),
-            self.chord_bound(1, self.place[self.frees[0].node], height, top),
+            self.chord_bound(1, 0, height, top),
         ))

@@ -15,56 +15,95 @@ cdef extern from *:
 
 
 cdef struct FreeCluster:
-    int node
     int partner         # the nearest other free cluster, -1 if not known
     double gap          # the distance to it
-    int blocker         # the nearest cluster that is not free, -1 if not known
-    double reach        # no such cluster is nearer than this
+    int blocker         # a cluster that is not free and nearer, -1 if none is known
     double* lines       # to the clusters alive, plane by plane
+    bint stored         # whether its row has the lines too
     int* shared         # how many points it has in common with each ghost
 
 
 cdef class FreeClusters(Lines):
-    cdef int* alive
-    cdef int* place             # of a node in `alive`
     cdef int n_alive
-    cdef FreeCluster* frees
-    cdef int* free_at           # index of a node in `frees`, -1 if it is not free
     cdef int n_free
-    cdef bint expiring          # whether lines may be out of date, and too low then
+    cdef int* place             # of a node among those alive
+    cdef double* share          # one point's share of a node: 1 / size
+    # The clusters alive, free ones first, and what loops over them read:
+    cdef int* alive
+    cdef int* slot_at
+    cdef double* share_at
+    cdef FreeCluster* frees     # the same order
+    cdef Py_ssize_t stride      # from plane to plane
     cdef int n_free_blocks      # how many of `frees` have memory
+    cdef bint expiring          # whether lines may be out of date, and too low then
+    cdef double idle_below      # free clusters do not merge at heights below this
 
     @cython.final
     cdef inline const double* shows(self, int k, int f) noexcept nogil:
         """The values of merge function f between free cluster k and all others."""
-        return self.frees[k].lines + <Py_ssize_t> self.shown[f] * self.n_points
+        return self.frees[k].lines + self.shown[f] * self.stride
+
+    @cython.final
+    cdef inline double value(self, int k, int a) noexcept nogil:
+        """The distance of free cluster k and the cluster at a, as filters see it."""
+        return self.mix(self.shows(k, 0)[a], self.shows(k, 1)[a])
 
     @cython.final
     cdef inline double limit(self, double value) noexcept nogil:
         """Values above this are certainly greater than `value`."""
         return value + (2.0 * TOLERANCE * value + self.slack)
 
+    @cython.final
+    cdef inline double margin(self, double value) noexcept nogil:
+        """Values that differ by more than this from `value` are told apart."""
+        return TOLERANCE * value + self.slack
+
+    @cython.final
+    cdef inline void put(self, int node, int a) noexcept nogil:
+        """The cluster at place a is this one."""
+        self.alive[a] = node
+        self.place[node] = a
+        self.slot_at[a] = self.slot[node]
+        self.share_at[a] = self.share[node]
+
+    @cython.final
+    cdef inline void write(self, int k, int a, int node) noexcept nogil:
+        """Keep the line of free cluster k and the one at a in the row of a node.
+
+        That is the row of one of the two, at the slot of the other.
+        """
+        cdef int c, slot = self.slot_at[a]
+        cdef double* entry
+        if node == self.alive[a]:
+            slot = self.slot_at[k]
+        entry = self.row[node] + <Py_ssize_t> slot * self.n_parts
+        for c in range(self.n_parts):
+            entry[c] = self.frees[k].lines[c * self.stride + a]
+
     cdef bint renew(self, int k, int a) noexcept nogil
     cdef int set_free(self, int node) except -1 nogil
+    cdef int move_to_front(self, int node) except -1 nogil
     cdef void set_bound(self, int k) noexcept nogil
     cdef void set_all_bound(self) noexcept nogil
     cdef void find_partner(self, int k) noexcept nogil
-    cdef bint is_nearest(self, int k, int partner) noexcept nogil
-    cdef void find_blocker(self, int k) noexcept nogil
+    cdef bint is_blocked(self, int k) noexcept nogil
     cdef double failure_bound(
-        self, int k, int partner, double start, double end
+        self, int k, int partner, double start, double end, double best
     ) noexcept nogil
     cdef double certificate(self, int k, int l) noexcept nogil
     cdef double exact_failure(self, int node) except? -1 nogil
     cdef bint holds(self, int node) noexcept nogil
-    cdef double compete(self, int node) noexcept nogil
+    cdef double compete(self, int node, double fail) noexcept nogil
     cdef void join_frees(self, int k, int l, int node) noexcept nogil
 
     cdef void offer_partner(self, int k) noexcept nogil
     cdef void forget_partners(self, int left, int right) noexcept nogil
     cdef void load_lines(self, int k) noexcept nogil
     cdef void show(self, int k) noexcept nogil
+    cdef void announce(self, int k) noexcept nogil
     cdef void join_lines(self, int k, int l) noexcept nogil
     cdef void store_lines(self, int k) noexcept nogil
     cdef void join_entries(self, int k, int a, int b, int node) noexcept nogil
     cdef void replace_alive(self, int a, int b, int node) noexcept nogil
+    cdef void move_column(self, int source, int target) noexcept nogil
+    cdef void swap_places(self, int a, int b) noexcept nogil

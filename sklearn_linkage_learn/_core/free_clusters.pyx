@@ -1,20 +1,23 @@
 """Clusters taken out of a merge sequence, with their lines to all others alive.
 
-Invariant: `alive` lists the clusters at the current place of the sequence, and each
-free cluster has its lines to them in the same order, plane by plane: the parts of
-both merge functions, and for sums their quotient. `shows` gives the plane that float
-filters read; whatever they cannot decide goes to the exact comparisons of
-Lines. Cost: O(alive) to free a cluster, to find its nearest one and to join two.
+Invariant: `alive` lists the clusters at the current place of the sequence, the free
+ones first, and each free cluster has its lines to them in the same order, plane by
+plane: the parts of both merge functions, and for sums their quotient. `shows` gives
+the plane that float filters read; whatever they cannot decide goes to the exact
+comparisons of Lines. Cost: O(alive) to free a cluster, to find its nearest one and to
+join two.
 """
 
-from libc.math cimport fabs
 from libc.stdlib cimport free
 
 from .lines cimport Lines, MOST_PARTS
 from .memory cimport allocate
 from .predicates cimport (
-    COMPLETE, NEVER, SINGLE, TOLERANCE, add_wide, crossing_bound, is_quotient,
+    COMPLETE, NEVER, SINGLE, TOLERANCE, WARD, add_wide, crossing_bound, is_quotient,
 )
+
+cdef enum:
+    BLOCK = 16
 
 
 cdef class FreeClusters(Lines):
@@ -22,15 +25,16 @@ cdef class FreeClusters(Lines):
 
     def __cinit__(self, *args):
         cdef int node
-        self.alive = <int*> allocate(self.n_points, sizeof(int))
+        self.stride = self.n_points
         self.place = <int*> allocate(self.room, sizeof(int))
-        self.free_at = <int*> allocate(self.room, sizeof(int))
+        self.share = <double*> allocate(self.room, sizeof(double))
+        self.alive = <int*> allocate(self.n_points, sizeof(int))
+        self.slot_at = <int*> allocate(self.n_points, sizeof(int))
+        self.share_at = <double*> allocate(self.n_points, sizeof(double))
         self.frees = <FreeCluster*> allocate(self.n_points, sizeof(FreeCluster))
-        for node in range(self.room):
-            self.free_at[node] = -1
         self.n_alive = self.n_points
         for node in range(self.n_points):
-            self.alive[node] = self.place[node] = node
+            self.share[node] = 1.0
 
     def __dealloc__(self):
         cdef int k
@@ -38,9 +42,76 @@ cdef class FreeClusters(Lines):
             free(self.frees[k].lines)
             free(self.frees[k].shared)
         free(self.frees)
-        free(self.alive)
         free(self.place)
-        free(self.free_at)
+        free(self.share)
+        free(self.alive)
+        free(self.slot_at)
+        free(self.share_at)
+
+    # Which clusters are free.
+
+    cdef int set_free(self, int node) except -1 nogil:
+        """Take a cluster that is alive out of the sequence; returns its place."""
+        cdef int k = self.n_free
+        cdef FreeCluster* new = self.frees + k
+        self.move_to_front(node)
+        new.partner = new.blocker = -1
+        new.stored = True
+        self.load_lines(k)
+        self.offer_partner(k)
+        return k
+
+    cdef int move_to_front(self, int node) except -1 nogil:
+        """Put a cluster next to those that are free, with memory for its lines."""
+        cdef FreeCluster* new = self.frees + self.n_free
+        if self.n_free == self.n_free_blocks:
+            self.n_free_blocks += 1
+            new.lines = <double*> allocate(
+                self.stride * self.n_planes, sizeof(double)
+            )
+            new.shared = <int*> allocate(self.n_points, sizeof(int))
+        self.swap_places(self.place[node], self.n_free)
+        self.n_free += 1
+        return 0
+
+    cdef void set_bound(self, int k) noexcept nogil:
+        """Free cluster k is part of the sequence again."""
+        cdef int last = self.n_free - 1
+        cdef FreeCluster cluster = self.frees[k]
+        self.swap_places(k, last)
+        self.frees[k] = self.frees[last]
+        self.frees[last] = cluster
+        self.n_free = last
+        self.idle_below = 0.0
+
+    cdef void set_all_bound(self) noexcept nogil:
+        self.n_free = 0
+
+    cdef void swap_places(self, int a, int b) noexcept nogil:
+        cdef int node = self.alive[a], k, c
+        cdef double* plane
+        if a == b:
+            return
+        self.put(self.alive[b], a)
+        self.put(node, b)
+        for k in range(self.n_free):
+            plane = self.frees[k].lines
+            for c in range(self.n_planes):
+                plane[a], plane[b] = plane[b], plane[a]
+                plane += self.stride
+
+    cdef void move_column(self, int source, int target) noexcept nogil:
+        """What is alive at one place moves to another."""
+        cdef double* plane
+        cdef int k, c
+        self.put(self.alive[source], target)
+        for k in range(self.n_free):
+            plane = self.frees[k].lines
+            for c in range(self.n_planes):
+                plane[target] = plane[source]
+                plane += self.stride
+
+    # Lines.
 
     cdef bint renew(self, int k, int a) noexcept nogil:
         """Bring a line of free cluster k up to date; says whether it was not.
@@ -50,38 +121,70 @@ cdef class FreeClusters(Lines):
         """
         return False
 
-    cdef int set_free(self, int node) except -1 nogil:
-        """Take a cluster that is alive out of the sequence; returns its index."""
-        cdef int k = self.n_free
-        cdef Py_ssize_t n = self.n_points
-        cdef FreeCluster* new = self.frees + k
-        if k == self.n_free_blocks:
-            self.n_free_blocks += 1
-            new.lines = <double*> allocate(n * self.n_planes, sizeof(double))
-            new.shared = <int*> allocate(n, sizeof(int))
-        new.node = node
-        new.partner = new.blocker = -1
-        new.reach = 0.0
-        self.free_at[node] = k
-        self.n_free += 1
-        self.load_lines(k)
-        self.offer_partner(k)
-        return k
+    cdef void load_lines(self, int k) noexcept nogil:
+        """Collect the lines of the last free cluster, at the place of its merge."""
+        cdef int a, c, n_parts = self.n_parts
+        cdef Py_ssize_t stride = self.stride
+        cdef double* planes = self.frees[k].lines
+        cdef const double* row = self.row[self.alive[k]]
+        cdef const double* entry
+        self.pieces.count.lines += self.n_alive
+        for a in range(k, self.n_alive):
+            entry = row + self.slot_at[a] * n_parts
+            planes[a] = entry[0]
+            planes[stride + a] = entry[1]
+            for c in range(2, n_parts):
+                planes[c * stride + a] = entry[c]
+        for a in range(k):
+            for c in range(n_parts):
+                planes[c * stride + a] = self.frees[a].lines[c * stride + k]
+            self.write(k, a, self.alive[k])
+        self.show(k)
+
+    cdef void fetch(self, int x, int y, double* parts) noexcept nogil:
+        cdef int k = self.place[x], c
+        if k >= self.n_free or self.alive[k] != x:
+            Lines.fetch(self, x, y, parts)
+            return
+        for c in range(self.n_parts):
+            parts[c] = self.frees[k].lines[c * self.stride + self.place[y]]
+
+    cdef void show(self, int k) noexcept nogil:
+        """Bring quotients up to date, and keep the cluster away from itself."""
+        cdef double* planes = self.frees[k].lines
+        cdef int node = self.alive[k], f, a
+        cdef double share = self.share[node]
+        cdef const double* sums
+        cdef double* values
+        for f in range(2):
+            values = planes + self.shown[f] * self.stride
+            sums = planes + self.offset[f] * self.stride
+            if self.kind[f] == WARD:
+                for a in range(self.n_alive):
+                    values[a] = self.quotient(
+                        f, sums[a], sums[self.stride + a], node, self.alive[a]
+                    )
+            elif is_quotient(self.kind[f]):
+                for a in range(self.n_alive):
+                    values[a] = sums[a] * (share * self.share_at[a])
+            values[k] = FAR
+
+    # Nearest clusters.
 
     cdef void offer_partner(self, int k) noexcept nogil:
         """Free cluster k is new: others may be nearer to it than to their partner."""
-        cdef int node = self.frees[k].node, j, a
+        cdef int node = self.alive[k], j
         cdef double value, margin
+        self.idle_below = 0.0
         for j in range(self.n_free):
             if j == k:
                 continue
             if self.frees[j].blocker == node:
                 self.frees[j].blocker = -1
-            a = self.place[self.frees[j].node]
             if self.expiring:
-                self.renew(k, a)
-            value = self.mix(self.shows(k, 0)[a], self.shows(k, 1)[a])
-            margin = TOLERANCE * value + self.slack
+                self.renew(k, j)
+            value = self.value(k, j)
+            margin = self.margin(value)
             if value < self.frees[j].gap - margin:
                 self.frees[j].partner = node if self.frees[j].partner >= 0 else -1
                 self.frees[j].gap = value
@@ -95,145 +198,74 @@ cdef class FreeClusters(Lines):
             if self.frees[k].partner == left or self.frees[k].partner == right:
                 self.frees[k].partner = -1
 
-    cdef void load_lines(self, int k) noexcept nogil:
-        """Collect the lines of a free cluster to all clusters alive."""
-        cdef int node = self.frees[k].node, a, c, other
-        cdef int position = self.position[node], first = self.first[node]
-        cdef double* planes = self.frees[k].lines
-        cdef const double* entry
-        cdef Py_ssize_t n = self.n_points
-        cdef bint younger
-        for a in range(self.n_alive):
-            other = self.alive[a]
-            if node < n and other < n:
-                for c in range(self.n_parts):
-                    planes[c * n + a] = 0.0
-                if node != other:
-                    for c in range(2):
-                        planes[self.offset[c] * n + a] = self.distance(c, node, other)
-                continue
-            # As `entry`, in a form that compiles without a branch.
-            younger = self.position[other] > position
-            entry = self.row[other if younger else node] + <Py_ssize_t> (
-                first if younger else self.first[other]
-            ) * self.n_parts
-            planes[a] = entry[0]
-            planes[n + a] = entry[1]
-            for c in range(2, self.n_parts):
-                planes[c * n + a] = entry[c]
-        self.show(k)
-
-    cdef void show(self, int k) noexcept nogil:
-        """Bring quotients up to date, and keep the cluster away from itself."""
-        cdef double* planes = self.frees[k].lines
-        cdef int node = self.frees[k].node, f, a
-        cdef Py_ssize_t n = self.n_points
-        cdef const double* sums
-        cdef double* values
-        for f in range(2):
-            values = planes + self.shown[f] * n
-            if is_quotient(self.kind[f]):
-                sums = planes + self.offset[f] * n
-                for a in range(self.n_alive):
-                    values[a] = self.quotient(
-                        f, sums[a], sums[n + a], node, self.alive[a]
-                    )
-            values[self.place[node]] = FAR
-
-    cdef void set_bound(self, int k) noexcept nogil:
-        """Free cluster k is part of the sequence again."""
-        cdef FreeCluster last = self.frees[self.n_free - 1]
-        self.free_at[self.frees[k].node] = -1
-        self.n_free -= 1
-        if k != self.n_free:
-            self.free_at[last.node] = k
-            self.frees[self.n_free] = self.frees[k]
-            self.frees[k] = last
-
-    cdef void set_all_bound(self) noexcept nogil:
-        while self.n_free:
-            self.set_bound(self.n_free - 1)
-
     cdef void find_partner(self, int k) noexcept nogil:
         """Find the free cluster nearest to free cluster k, if it is not known."""
         cdef double value, best = FAR, margin = 0.0
-        cdef int j, a, node = self.frees[k].node, found = -1
+        cdef int j, node = self.alive[k], found = -1
         if self.frees[k].partner >= 0:
             return
         for j in range(self.n_free):
-            if j == k:
-                continue
-            a = self.place[self.frees[j].node]
-            if self.expiring:
-                self.renew(k, a)
-            value = self.mix(self.shows(k, 0)[a], self.shows(k, 1)[a])
-            if value > best + margin or (
+            if self.expiring and j != k:
+                self.renew(k, j)
+            value = self.value(k, j)
+            if value > best + margin or j == k or (
                 value >= best - margin and found >= 0
-                and self.compare(node, self.frees[j].node, node, found) > 0
+                and self.compare(node, self.alive[j], node, found) > 0
             ):
                 continue
-            found = self.frees[j].node
+            found = self.alive[j]
             best = value
-            margin = TOLERANCE * value + self.slack
+            margin = self.margin(value)
         self.frees[k].partner = found
         self.frees[k].gap = best
 
-    cdef bint is_nearest(self, int k, int partner) noexcept nogil:
-        """Whether no cluster that is not free is nearer to k than its partner."""
-        cdef FreeCluster* cluster = self.frees + k
-        cdef double margin = TOLERANCE * cluster.gap + self.slack
-        if cluster.gap < cluster.reach - margin:
-            return True
-        if cluster.blocker < 0:
-            self.find_blocker(k)
-        if fabs(cluster.gap - cluster.reach) > margin:
-            return cluster.gap < cluster.reach
-        return cluster.blocker < 0 or self.compare(
-            cluster.node, partner, cluster.node, cluster.blocker
-        ) < 0
+    cdef bint is_blocked(self, int k) noexcept nogil:
+        """Whether a cluster that is not free is nearer to k than its partner.
 
-    cdef void find_blocker(self, int k) noexcept nogil:
-        """Find the cluster nearest to k among those that are not free.
-
-        It stays the nearest while it is there, as merges among others do not bring
-        anything nearer; what is left when it is gone is no nearer than it was.
+        One that was keeps its role while it is there: mostly nothing has changed.
         """
+        cdef FreeCluster* cluster = self.frees + k
         cdef const double* starts = self.shows(k, 0)
         cdef const double* ends = self.shows(k, 1)
-        cdef double value, best = FAR, margin = 0.0
-        cdef int a, node = self.frees[k].node, found = -1
-        for a in range(self.n_alive):
-            value = self.mix(starts[a], ends[a])
-            if value > best + margin or self.free_at[self.alive[a]] >= 0:
-                continue
-            if self.expiring and self.renew(k, a):
-                value = self.mix(starts[a], ends[a])
-                if value > best + margin:
-                    continue
-            if found >= 0 and value >= best - margin and self.compare(
-                node, self.alive[a], node, self.alive[found]
-            ) > 0:
-                continue
-            found = a
-            best = value
-            margin = TOLERANCE * value + self.slack
-        self.frees[k].blocker = self.alive[found] if found >= 0 else -1
-        self.frees[k].reach = best
+        cdef double gap = cluster.gap, margin = self.margin(gap), value
+        cdef int n = self.n_alive, a
+        if cluster.blocker >= 0:
+            if self.value(k, self.place[cluster.blocker]) < gap - margin:
+                return True
+        self.pieces.count.scans += 1
+        a = next_below(starts, ends, self.rest, self.t, gap + margin, self.n_free, n)
+        while a < n:
+            if self.expiring:
+                self.renew(k, a)
+            value = self.value(k, a)
+            if value < gap - margin or (
+                value <= gap + margin and self.compare(
+                    self.alive[k], self.alive[a], self.alive[k], cluster.partner
+                ) < 0
+            ):
+                cluster.blocker = self.alive[a]
+                return True
+            a = next_below(starts, ends, self.rest, self.t, gap + margin, a + 1, n)
+        cluster.blocker = -1
+        return False
+
+    # Certificates.
 
     cdef double failure_bound(
-        self, int k, int partner, double start, double end
+        self, int k, int partner, double start, double end, double best
     ) noexcept nogil:
         """Before when no other cluster gets nearer to free cluster k than that.
 
-        A line that is above the given one at the bound found so far crosses it
-        later, so that most need no division.
+        Or `best`, if that is earlier. A line that is above the given one at the bound
+        found so far crosses it later, so that most need no division.
         """
         cdef const double* starts = self.shows(k, 0)
         cdef const double* ends = self.shows(k, 1)
-        cdef double best = 1.0, rest = 0.0, limit = self.limit(end)
-        cdef int a
-        for a in range(self.n_alive):
-            if rest * starts[a] + best * ends[a] <= limit and a != partner:
+        cdef double rest = 1.0 - best, limit = self.limit(rest * start + best * end)
+        cdef int n = self.n_alive, a = next_below(starts, ends, rest, best, limit, 0, n)
+        self.pieces.count.scans += 1
+        while a < n:
+            if a != partner:
                 if self.expiring:
                     self.renew(k, a)
                 best = min(
@@ -241,15 +273,15 @@ cdef class FreeClusters(Lines):
                 )
                 rest = 1.0 - best
                 limit = self.limit(rest * start + best * end)
-        return best if best < 1.0 else NEVER
+            a = next_below(starts, ends, rest, best, limit, a + 1, n)
+        return best
 
     cdef double certificate(self, int k, int l) noexcept nogil:
         """Before when free clusters k and l stay nearest to each other."""
-        cdef int a = self.place[self.frees[k].node], b = self.place[self.frees[l].node]
-        cdef double start = self.shows(k, 0)[b], end = self.shows(k, 1)[b]
-        return min(
-            self.failure_bound(k, b, start, end), self.failure_bound(l, a, start, end)
-        )
+        cdef double start = self.shows(k, 0)[l], end = self.shows(k, 1)[l], fail = 1.0
+        fail = self.failure_bound(k, l, start, end, fail)
+        fail = self.failure_bound(l, k, start, end, fail)
+        return fail if fail < 1.0 else NEVER
 
     cdef double exact_failure(self, int node) except? -1 nogil:
         """When the merge of the only two free clusters fails."""
@@ -257,129 +289,154 @@ cdef class FreeClusters(Lines):
         cdef double best = 1.0, rest = 0.0, limit = self.limit(end)
         cdef const double* starts
         cdef const double* ends
-        cdef int k, a, partner
+        cdef int k, n = self.n_alive, a
+        self.pieces.count.scans += 2
         for k in range(2):
             starts = self.shows(k, 0)
             ends = self.shows(k, 1)
-            partner = self.place[self.frees[1 - k].node]
-            for a in range(self.n_alive):
-                if rest * starts[a] + best * ends[a] > limit or a == partner:
-                    continue
+            a = next_below(starts, ends, rest, best, limit, 2, n)
+            while a < n:
                 if crossing_bound(start, end, starts[a], ends[a], self.slack) < best:
                     best = min(best, self.crossing(
-                        self.frees[k].node, self.alive[a],
-                        self.left[node], self.right[node],
+                        self.alive[k], self.alive[a], self.left[node], self.right[node]
                     ))
                     rest = 1.0 - best
                     limit = self.limit(rest * start + best * end)
+                a = next_below(starts, ends, rest, best, limit, a + 1, n)
         return best if best < 1.0 else NEVER
+
+    # Merges of the sequence beside free clusters.
 
     cdef bint holds(self, int node) noexcept nogil:
         """Whether a merge is nearer than either child and any free cluster."""
         cdef double height = self.mix(self.start[node], self.end[node]), value
-        cdef double margin = TOLERANCE * height + self.slack
+        cdef double margin = self.margin(height)
         cdef int k, side, child, a
         for k in range(self.n_free):
             for side in range(2):
                 child = self.right[node] if side else self.left[node]
                 a = self.place[child]
-                value = self.mix(self.shows(k, 0)[a], self.shows(k, 1)[a])
+                value = self.value(k, a)
                 if value > height + margin:
                     continue
                 if self.expiring and self.renew(k, a):
-                    value = self.mix(self.shows(k, 0)[a], self.shows(k, 1)[a])
+                    value = self.value(k, a)
                     if value > height + margin:
                         continue
                 if value < height - margin or self.compare(
-                    self.frees[k].node, child, self.left[node], self.right[node]
+                    self.alive[k], child, self.left[node], self.right[node]
                 ) < 0:
                     return False
         return True
 
-    cdef double compete(self, int node) noexcept nogil:
+    cdef double compete(self, int node, double fail) noexcept nogil:
         """Carry out a merge of the sequence beside the free clusters.
 
-        Returns a parameter before which none of them gets nearer to its children.
+        Returns a parameter before which none of them gets nearer to its children,
+        or `fail` if that is earlier.
         """
         cdef int a = self.place[self.left[node]], b = self.place[self.right[node]]
-        cdef double start = self.start[node], end = self.end[node], fail = NEVER
-        cdef double slack = self.slack
-        cdef Py_ssize_t n = self.n_points
-        cdef const double* starts
-        cdef const double* ends
-        cdef double* entry
+        cdef double start = self.start[node], end = self.end[node]
+        cdef double until = min(fail, 1.0)
+        cdef double limit = self.limit((1.0 - until) * start + until * end)
         cdef int k, c, at
         for k in range(self.n_free):
-            starts = self.shows(k, 0)
-            ends = self.shows(k, 1)
             for c in range(2):
                 at = b if c else a
-                if crossing_bound(start, end, starts[at], ends[at], slack) < fail:
+                if (1.0 - until) * self.shows(k, 0)[at] + until * self.shows(k, 1)[
+                    at
+                ] <= limit:
                     if self.expiring:
                         self.renew(k, at)
-                    fail = min(
-                        fail,
-                        crossing_bound(start, end, starts[at], ends[at], slack),
-                    )
+                    fail = min(fail, crossing_bound(
+                        start, end, self.shows(k, 0)[at], self.shows(k, 1)[at],
+                        self.slack,
+                    ))
+                    until = min(fail, 1.0)
+                    limit = self.limit((1.0 - until) * start + until * end)
+            self.write(k, a, self.left[node])
+            self.write(k, b, self.right[node])
             self.join_entries(k, a, b, node)
-            entry = self.row[node] + (
-                <Py_ssize_t> self.first[self.frees[k].node] * self.n_parts
-            )
-            for c in range(self.n_parts):
-                entry[c] = self.frees[k].lines[c * n + a]
         self.replace_alive(a, b, node)
+        for k in range(self.n_free):
+            if self.frees[k].stored:
+                self.write(k, a if self.alive[a] == node else b, self.alive[k])
         return fail
 
     cdef void join_entries(self, int k, int a, int b, int node) noexcept nogil:
         """A free cluster's lines at a and b become that to their union, at a."""
         cdef double* planes = self.frees[k].lines
-        cdef Py_ssize_t n = self.n_points
+        cdef Py_ssize_t stride = self.stride
         cdef double* plane
         cdef double u[MOST_PARTS]
         cdef double v[MOST_PARTS]
         cdef int f, c
         for f in range(2):
-            plane = planes + self.offset[f] * n
+            plane = planes + self.offset[f] * stride
             if self.kind[f] == SINGLE:
                 plane[a] = min(plane[a], plane[b])
             elif self.kind[f] == COMPLETE:
                 plane[a] = max(plane[a], plane[b])
             else:
                 for c in range(self.width[f]):
-                    u[c] = plane[c * n + a]
-                    v[c] = plane[c * n + b]
+                    u[c] = plane[c * stride + a]
+                    v[c] = plane[c * stride + b]
                 add_wide(u, v, u, self.width[f])
                 for c in range(self.width[f]):
-                    plane[c * n + a] = u[c]
-                planes[self.shown[f] * n + a] = self.quotient(
-                    f, u[0], u[1], self.frees[k].node, node
+                    plane[c * stride + a] = u[c]
+                planes[self.shown[f] * stride + a] = self.quotient(
+                    f, u[0], u[1], self.alive[k], node
                 )
 
+    cdef void replace_alive(self, int a, int b, int node) noexcept nogil:
+        """The clusters at a and b are one now, at a; the last one moves to b."""
+        cdef int left = self.alive[a], right = self.alive[b], k
+        self.put(node, a)
+        self.n_alive -= 1
+        self.move_column(self.n_alive, b)
+        for k in range(self.n_free):
+            if self.frees[k].blocker == left or self.frees[k].blocker == right:
+                self.frees[k].blocker = node
+                self.idle_below = 0.0
+
+    # Merges of free clusters.
+
     cdef void join_frees(self, int k, int l, int node) noexcept nogil:
-        """Free clusters k and l become one, `node`, with lines of its own."""
-        cdef int left = self.frees[k].node, right = self.frees[l].node
+        """Free clusters k and l become one, `node`, with lines of its own, at k."""
+        cdef int left = self.alive[k], right = self.alive[l], last
+        cdef FreeCluster* cluster = self.frees + k
+        cdef FreeCluster gone = self.frees[l]
+        if not cluster.stored:
+            self.store_lines(k)
+        if not gone.stored:
+            self.store_lines(l)
         self.join_lines(k, l)
-        self.free_at[left] = -1
-        self.free_at[node] = k
-        self.frees[k].node = node
-        self.frees[k].partner = self.frees[k].blocker = -1
-        self.frees[k].reach = min(self.frees[k].reach, self.frees[l].reach)
-        self.set_bound(l)
+        cluster.partner = cluster.blocker = -1
+        cluster.stored = False
+        last = self.n_free - 1
+        self.move_column(last, l)
+        self.frees[l] = self.frees[last]
+        self.frees[last] = gone
+        self.n_free = last
+        self.n_alive -= 1
+        if self.n_alive > last:
+            self.move_column(self.n_alive, last)
+        k = l if k == last else k
+        self.share[node] = 1.0 / self.size[node]
+        self.put(node, k)
         self.forget_partners(left, right)
-        self.replace_alive(self.place[left], self.place[right], node)
-        self.show(self.free_at[node])
-        self.store_lines(self.free_at[node])
-        self.offer_partner(self.free_at[node])
+        self.show(k)
+        self.announce(k)
+        self.offer_partner(k)
 
     cdef void join_lines(self, int k, int l) noexcept nogil:
         """The lines of the union of k and l, in place of those of k."""
-        cdef Py_ssize_t n = self.n_points
         cdef double* u
         cdef const double* v
         cdef int f, a
         for f in range(2):
-            u = self.frees[k].lines + self.offset[f] * n
-            v = self.frees[l].lines + self.offset[f] * n
+            u = self.frees[k].lines + self.offset[f] * self.stride
+            v = self.frees[l].lines + self.offset[f] * self.stride
             if self.kind[f] == SINGLE:
                 for a in range(self.n_alive):
                     u[a] = min(u[a], v[a])
@@ -387,43 +444,57 @@ cdef class FreeClusters(Lines):
                 for a in range(self.n_alive):
                     u[a] = max(u[a], v[a])
             else:
-                add_planes(u, v, self.width[f], self.n_alive, n)
+                add_planes(u, v, self.width[f], self.n_alive, self.stride)
 
     cdef void store_lines(self, int k) noexcept nogil:
-        """Write a free cluster's lines to its row and to other free clusters."""
+        """Write a free cluster's lines to its row."""
         cdef const double* planes = self.frees[k].lines
-        cdef int node = self.frees[k].node, at = self.place[node], a, c, j, other
-        cdef Py_ssize_t n = self.n_points
+        cdef double* row = self.row[self.alive[k]]
         cdef double* entry
+        cdef Py_ssize_t stride = self.stride
+        cdef int a, c, n_parts = self.n_parts
         for a in range(self.n_alive):
-            entry = self.row[node] + (
-                <Py_ssize_t> self.first[self.alive[a]] * self.n_parts
-            )
-            for c in range(self.n_parts):
-                entry[c] = planes[c * n + a]
-        for j in range(self.n_free):
-            if j != k:
-                other = self.place[self.frees[j].node]
-                for c in range(self.n_planes):
-                    self.frees[j].lines[c * n + at] = planes[c * n + other]
+            entry = row + self.slot_at[a] * n_parts
+            entry[0] = planes[a]
+            entry[1] = planes[stride + a]
+            for c in range(2, n_parts):
+                entry[c] = planes[c * stride + a]
 
-    cdef void replace_alive(self, int a, int b, int node) noexcept nogil:
-        """The clusters at a and b are one now, at a; the last one moves to b."""
-        cdef int left = self.alive[a], right = self.alive[b], last, k, c
-        cdef Py_ssize_t n = self.n_points
-        cdef double* planes
-        self.n_alive -= 1
-        last = self.n_alive
-        self.alive[a] = node
-        self.place[node] = a
-        self.alive[b] = self.alive[last]
-        self.place[self.alive[b]] = b
-        for k in range(self.n_free):
-            planes = self.frees[k].lines
+    cdef void announce(self, int k) noexcept nogil:
+        """Free cluster k is new: write its lines to the other free clusters."""
+        cdef Py_ssize_t stride = self.stride
+        cdef int j, c
+        for j in range(self.n_free):
+            if j == k:
+                continue
             for c in range(self.n_planes):
-                planes[c * n + b] = planes[c * n + last]
-            if self.frees[k].blocker == left or self.frees[k].blocker == right:
-                self.frees[k].blocker = -1
+                self.frees[j].lines[c * stride + k] = (
+                    self.frees[k].lines[c * stride + j]
+                )
+            if self.frees[j].stored:
+                self.write(j, k, self.alive[j])
+
+
+cdef int next_below(
+    const double* starts, const double* ends, double rest, double t, double limit,
+    int a, int end,
+) noexcept nogil:
+    """The first line from a on whose value at t is not above the limit, or `end`.
+
+    Few are, so that whole blocks are passed over, in a form compilers vectorise.
+    """
+    cdef long long n_below
+    cdef int i
+    while a + BLOCK <= end:
+        n_below = 0
+        for i in range(BLOCK):
+            n_below += rest * starts[a + i] + t * ends[a + i] <= limit
+        if n_below:
+            break
+        a += BLOCK
+    while a < end and rest * starts[a] + t * ends[a] > limit:
+        a += 1
+    return a
 
 
 cdef void add_planes(

@@ -20,7 +20,6 @@ cdef class Kinetic(FreeClusters):
     cdef int free_children(self, int node) except -1 nogil
     cdef int repair(self, int place) except -1 nogil
     cdef int replay(self, int node) except -1 nogil
-    cdef void bound_by_old_merge(self, int k, int node) noexcept nogil
     cdef bint still_holds(self, int node) noexcept nogil
     cdef void update_merge(self, int node) noexcept nogil
     cdef void emit(self, int node) noexcept nogil
@@ -32,5 +31,6 @@ cdef class Kinetic(FreeClusters):
     cdef int extend_ghost(self, int node, int left, int right) except -1 nogil
     cdef void drop_ghost(self, int g) noexcept nogil
     cdef bint is_same(self, int k, int g) noexcept nogil
-    cdef void meet(self, int node) noexcept nogil
     cdef void resolve(self, int k, int g) noexcept nogil
+    cdef void load_first_lines(self, int k) noexcept nogil
+    cdef int first_merge(self) except -1 nogil

@@ -19,7 +19,6 @@ from libc.stdlib cimport free
 
 from .free_clusters cimport FAR, FreeClusters
 from .memory cimport allocate
-from .predicates cimport TOLERANCE
 
 
 cdef class Kinetic(FreeClusters):
@@ -63,7 +62,7 @@ cdef class Kinetic(FreeClusters):
 
     cdef bint reach_failure(self, int place, int second) except -1 nogil:
         """Move to where the merge at `place` fails, if no other one fails before."""
-        cdef int node = self.sequence[place], k
+        cdef int node = self.sequence[place]
         while True:
             self.fails[node] = self.exact_failure(node)
             if self.fails[node] <= self.t:
@@ -73,8 +72,6 @@ cdef class Kinetic(FreeClusters):
             self.move_to(self.fails[node])
             if not self.expiring:
                 return True
-            for k in range(2):
-                self.load_lines(k)
 
     cdef int first_failure(self, int* second) noexcept nogil:
         """Place of the merge that fails first, and of the next one; -1 if none."""
@@ -111,8 +108,7 @@ cdef class Kinetic(FreeClusters):
             for side in range(2):
                 child = self.right[node] if side else self.left[node]
                 if self.position[child] < place:
-                    self.alive[self.n_alive] = child
-                    self.place[child] = self.n_alive
+                    self.put(child, self.n_alive)
                     self.n_alive += 1
 
     cdef int free_children(self, int node) except -1 nogil:
@@ -154,8 +150,6 @@ cdef class Kinetic(FreeClusters):
             # One that fails at this very parameter is redone here, not in a repair
             # of its own.
             self.free_children(node)
-            self.bound_by_old_merge(self.free_at[left], node)
-            self.bound_by_old_merge(self.free_at[right], node)
             self.add_ghost(node, left, right)
         else:
             self.keep(node)
@@ -169,11 +163,6 @@ cdef class Kinetic(FreeClusters):
     cdef void update_merge(self, int node) noexcept nogil:
         """Bring the line of a merge up to date, where lines expire."""
 
-    cdef void bound_by_old_merge(self, int k, int node) noexcept nogil:
-        """No cluster that is bound is nearer to a child than its old partner was."""
-        if self.fails[node] > self.t:
-            self.frees[k].reach = self.mix(self.start[node], self.end[node])
-
     cdef void emit(self, int node) noexcept nogil:
         self.repaired[self.n_repaired] = node
         self.position[node] = self.failing + self.n_repaired
@@ -182,37 +171,44 @@ cdef class Kinetic(FreeClusters):
     cdef void keep(self, int node) noexcept nogil:
         """The old merge holds; free clusters now compete with it as well."""
         self.emit(node)
-        self.fails[node] = min(self.fails[node], self.compete(node))
+        self.fails[node] = self.compete(node, self.fails[node])
+        self.pieces.count.kept += 1
 
     cdef bint merge_nearest(self, double limit) except -1 nogil:
         """Merge two free clusters nearest to each other, if they are in the limit."""
         cdef int k, other
+        cdef double least = FAR
+        if limit < self.idle_below:
+            return False
         for k in range(self.n_free):
             self.find_partner(k)
-            if self.frees[k].partner < 0 or self.frees[k].gap > limit:
+            if self.frees[k].gap > limit:
+                least = min(least, self.frees[k].gap)
                 continue
-            other = self.free_at[self.frees[k].partner]
+            if self.frees[k].partner < 0:
+                continue
+            other = self.place[self.frees[k].partner]
             self.find_partner(other)
             if (
-                self.frees[other].partner == self.frees[k].node
-                and self.is_nearest(k, self.frees[other].node)
-                and self.is_nearest(other, self.frees[k].node)
+                self.frees[other].partner == self.alive[k]
+                and not self.is_blocked(k) and not self.is_blocked(other)
             ):
                 self.merge_free(k, other)
                 return True
+        self.idle_below = least
         return False
 
     cdef int merge_free(self, int k, int l) except -1 nogil:
         """A merge of the new run; the union takes the place of cluster k."""
         cdef int node, g
         if self.expiring:
-            self.renew(k, self.place[self.frees[l].node])
+            self.renew(k, l)
         node = self.new_cluster(k, l)
         self.emit(node)
         for g in range(self.n_ghosts):
             self.frees[k].shared[g] += self.frees[l].shared[g]
         self.join_frees(k, l, node)
-        k = self.free_at[node]
+        k = self.place[node]
         for g in range(self.n_ghosts):
             if self.is_same(k, g):
                 self.resolve(k, g)
@@ -221,11 +217,10 @@ cdef class Kinetic(FreeClusters):
 
     cdef int new_cluster(self, int k, int l) except -1 nogil:
         """A node for the union of two free clusters, with its certificate."""
-        cdef int left = self.frees[k].node, right = self.frees[l].node
-        cdef int node = self.new_node(), b = self.place[right]
+        cdef int left = self.alive[k], right = self.alive[l], node = self.new_node()
         self.unite(node, left, right)
-        self.start[node] = self.shows(k, 0)[b]
-        self.end[node] = self.shows(k, 1)[b]
+        self.start[node] = self.shows(k, 0)[l]
+        self.end[node] = self.shows(k, 1)[l]
         self.fails[node] = self.certificate(k, l)
         self.loss.join(node, left, right)
         return node
@@ -236,12 +231,12 @@ cdef class Kinetic(FreeClusters):
         """The merge of two free clusters that the new run has not made."""
         cdef int g = self.n_ghosts, k
         for k in range(g):
-            self.frees[self.free_at[left]].shared[k] = 0
-            self.frees[self.free_at[right]].shared[k] = 0
+            self.frees[self.place[left]].shared[k] = 0
+            self.frees[self.place[right]].shared[k] = 0
         for k in range(self.n_free):
             self.frees[k].shared[g] = 0
-        self.frees[self.free_at[left]].shared[g] = self.size[left]
-        self.frees[self.free_at[right]].shared[g] = self.size[right]
+        self.frees[self.place[left]].shared[g] = self.size[left]
+        self.frees[self.place[right]].shared[g] = self.size[right]
         self.ghosts[g] = node
         self.ghost_at[node] = g
         self.n_ghosts += 1
@@ -255,7 +250,6 @@ cdef class Kinetic(FreeClusters):
         other = self.ghost_at[right]
         if other < 0:
             k = self.set_free(right)
-            self.bound_by_old_merge(k, node)
             for other in range(self.n_ghosts):
                 self.frees[k].shared[other] = 0
             self.frees[k].shared[g] = self.size[right]
@@ -289,25 +283,12 @@ cdef class Kinetic(FreeClusters):
 
     cdef bint is_same(self, int k, int g) noexcept nogil:
         """Whether free cluster k and ghost g have the same points."""
-        cdef int size = self.size[self.frees[k].node]
+        cdef int size = self.size[self.alive[k]]
         return self.frees[k].shared[g] == size and self.size[self.ghosts[g]] == size
-
-    cdef void meet(self, int node) noexcept nogil:
-        """A free cluster is bound again: others may have nothing nearer than it."""
-        cdef int k, a = self.place[node]
-        cdef double value
-        self.forget_partners(node, node)
-        for k in range(self.n_free):
-            value = self.mix(self.shows(k, 0)[a], self.shows(k, 1)[a])
-            if value <= self.frees[k].reach + (
-                TOLERANCE * self.frees[k].reach + self.slack
-            ):
-                self.frees[k].blocker = -1
-                self.frees[k].reach = min(self.frees[k].reach, value)
 
     cdef void resolve(self, int k, int g) noexcept nogil:
         """Free cluster k takes the ghost's place in the rest of the sequence."""
-        cdef int ghost = self.ghosts[g], node = self.frees[k].node
+        cdef int ghost = self.ghosts[g], node = self.alive[k]
         cdef int parent = self.parent[ghost]
         self.parent[node] = parent
         if parent >= 0:
@@ -316,23 +297,66 @@ cdef class Kinetic(FreeClusters):
             else:
                 self.right[parent] = node
             self.loss.join(parent, self.left[parent], self.right[parent])
+        # Its row holds the lines of the time when it is merged.
+        self.row[node], self.row[ghost] = self.row[ghost], self.row[node]
         self.drop_ghost(g)
         self.set_bound(k)
-        self.meet(node)
+        self.forget_partners(node, node)
 
     # The first run.
 
     cdef int play(self, const int[:, ::1] children) except -1 nogil:
-        """Carry out the run at 0, so that every line and certificate is there."""
+        """Carry out the run at 0, so that every line and certificate is there.
+
+        When m clusters are alive they have the first m slots. Two of them have their
+        line in the row of the one with the higher slot, until one is merged.
+        """
         cdef int place, side, child
+        self.load_points(children)
+        self.n_alive = self.n_points
+        for place in range(self.n_points):
+            self.put(place, self.slot[place])
         for place in range(self.n_points - 1):
             for side in range(2):
                 child = children[place, side]
                 if child >= self.n_points:
                     child = self.repaired[child - self.n_points]
-                self.set_free(child)
-            self.merge_free(0, 1)
-            self.set_all_bound()
+                self.move_to_front(child)
+                self.load_first_lines(side)
+            self.first_merge()
         for place in range(self.n_points - 1):
             self.sequence[place] = self.repaired[place]
+        return 0
+
+    cdef void load_first_lines(self, int k) noexcept nogil:
+        """Collect the lines of one of the two clusters that are merged, in its row."""
+        cdef int node = self.alive[k], a, c, slot = self.slot[node]
+        cdef double* own
+        cdef const double* entry
+        for a in range(self.n_alive):
+            own = self.row[node] + <Py_ssize_t> self.slot_at[a] * self.n_parts
+            entry = own
+            if self.slot_at[a] > slot:
+                entry = self.row[self.alive[a]] + <Py_ssize_t> slot * self.n_parts
+            for c in range(self.n_parts):
+                own[c] = self.frees[k].lines[c * self.stride + a] = entry[c]
+        self.show(k)
+
+    cdef int first_merge(self) except -1 nogil:
+        """Merge the only two free clusters into one that is not free."""
+        cdef int node = self.new_cluster(0, 1), a, c, slot = self.slot[node]
+        cdef double* entry
+        self.emit(node)
+        self.join_lines(0, 1)
+        for a in range(2, self.n_alive):
+            entry = self.row[node] + <Py_ssize_t> self.slot_at[a] * self.n_parts
+            if self.slot_at[a] > slot:
+                entry = self.row[self.alive[a]] + <Py_ssize_t> slot * self.n_parts
+            for c in range(self.n_parts):
+                entry[c] = self.frees[0].lines[c * self.stride + a]
+        self.n_free = 0
+        self.n_alive -= 1
+        self.share[node] = 1.0 / self.size[node]
+        self.put(self.alive[self.n_alive], 1)
+        self.put(node, 0)
         return 0

@@ -25,19 +25,21 @@ cdef class Lines(TreeSweep):
     cdef int n_nodes            # ids in use or given back; a repair needs less than
     #                             3 n at once: a ghost has at least two points
     cdef int* first             # smallest point
-    cdef int* position          # place in the merge sequence, -1 for a leaf
+    cdef int* slot              # its place in rows, that of one of its points
+    cdef int* position          # place in the merge sequence, negative for a leaf
+    cdef int* point_at          # the point that has a slot
     cdef double* within         # [node][function][width] sums inside, for Ward
-    cdef double** row           # lines to the clusters that are older, by first point
-    cdef double* rows           # one block for as many as there are merges
+    cdef double** row           # lines to the clusters alive at its merge, by slot
+    cdef double* rows           # one block for as many nodes as a tree has,
+    cdef double** more_rows     # and what repairs need besides
+    cdef int n_more_rows
     cdef int* spare             # ids that were given back
     cdef int n_spare
 
     @cython.final
     cdef inline double* entry(self, int x, int y) noexcept nogil:
-        """The stored line of two coexisting clusters that are not both leaves."""
-        if self.position[x] < self.position[y]:
-            x, y = y, x
-        return self.row[x] + <Py_ssize_t> self.first[y] * self.n_parts
+        """The stored line of a cluster and one that is alive when it is merged."""
+        return self.row[x] + <Py_ssize_t> self.slot[y] * self.n_parts
 
     @cython.final
     cdef inline double distance(
@@ -70,8 +72,11 @@ cdef class Lines(TreeSweep):
             total, low, u[0], u[1], v[0], v[1], self.size[x], self.size[y]
         )
 
+    cdef void number_slots(self, const int[:, ::1] children) noexcept nogil
+    cdef int load_points(self, const int[:, ::1] children) except -1 nogil
+    cdef void load_row(self, int point) noexcept nogil
     cdef int new_node(self) except -1 nogil
-    cdef double* new_row(self, int node) except NULL nogil
+    cdef double* new_row(self) except NULL nogil
     cdef void give_back(self, int node) noexcept nogil
     cdef void unite(self, int node, int left, int right) noexcept nogil
     cdef void fetch(self, int x, int y, double* parts) noexcept nogil

@@ -20,6 +20,11 @@ cdef class Pieces:
     def __dealloc__(self):
         free(self.pieces)
 
+    @property
+    def work(self):
+        """What the engine did, as a dict of counts."""
+        return {"events": self.n_events, **self.count}
+
     cdef int add(self, double t, const MergeTree* tree) except -1 nogil:
         """The tree holds from t on; a second tree at the same t replaces the first."""
         cdef Piece piece
