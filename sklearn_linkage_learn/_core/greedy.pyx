@@ -209,6 +209,7 @@ cdef class Greedy(GreedyRun):
         self.unwatch(left)
         self.unwatch(right)
         if self.fails[node] <= self.t:
+            # What fails at this very parameter is repaired here, not once more.
             self.watch(node)
         self.offer(node)
 
