@@ -12,6 +12,7 @@ import numpy as np
 
 from ._core.envelope import EnvelopeKinetic
 from ._core.execution_tree import enumerate_tree
+from ._core.greedy import Greedy
 from ._core.kinetic import Kinetic
 from ._core.linkage import extent, fixed_linkage
 from ._core.spanning_tree import SpanningTree
@@ -35,17 +36,9 @@ def is_reducible(linkages):
     return not ("single" in names and names & _AVERAGING)
 
 
-def choose_algorithm(linkages, algorithm="auto"):
-    """Name the engine for a pair of merge functions, or refuse a wrong wish."""
-    reducible = is_reducible(linkages)
-    if algorithm == "kinetic" and not reducible:
-        raise ValueError(
-            f"algorithm='kinetic' needs a reducible pair of linkages, and "
-            f"{tuple(linkages)!r} is not one; use 'auto' or 'execution_tree'"
-        )
-    if algorithm == "auto":
-        return "kinetic" if reducible else "execution_tree"
-    return algorithm
+def choose_algorithm(algorithm="auto"):
+    """Name the engine: every family has a kinetic one."""
+    return "kinetic" if algorithm == "auto" else algorithm
 
 
 def n_points_of(condensed):
@@ -148,15 +141,11 @@ def merge_curve(condensed, linkages, loss, algorithm="auto"):
     """
     prepared = Prepared([condensed])
     arguments = (*prepared.arguments(linkages), loss)
-    if choose_algorithm(linkages, algorithm) == "kinetic":
-        first = prepared.first_run(linkages, [1.0, 0.0], [1.0])
-        return _curve(Kinetic(*arguments).run(first))
-    return _curve(enumerate_tree(*arguments))
-
-
-def choose_metric_algorithm(linkage, algorithm="auto"):
-    """Name the engine for one merge function on two metrics."""
-    return "kinetic" if algorithm == "auto" else algorithm
+    if choose_algorithm(algorithm) == "execution_tree":
+        return _curve(enumerate_tree(*arguments))
+    engine = Kinetic if is_reducible(linkages) else Greedy
+    first = prepared.first_run(linkages, [1.0, 0.0], [1.0])
+    return _curve(engine(*arguments).run(first))
 
 
 def metric_curve(distances, linkage, loss, algorithm="auto"):
@@ -177,7 +166,7 @@ def metric_curve(distances, linkage, loss, algorithm="auto"):
     PiecewiseConstant
     """
     prepared = Prepared(distances, squared=linkage == "ward")
-    if choose_metric_algorithm(linkage, algorithm) == "execution_tree":
+    if choose_algorithm(algorithm) == "execution_tree":
         return _curve(enumerate_tree(*prepared.arguments([linkage]), loss))
     engine = _METRIC_ENGINES[linkage](*prepared.arguments([linkage] * 2), loss)
     return _curve(engine.run(prepared.first_run([linkage], [1.0], [1.0, 0.0])))

@@ -58,8 +58,8 @@ class LearnedLinkage(InstanceLearner):
 
     algorithm : {"auto", "kinetic", "execution_tree"}, default="auto"
         How to compute the curves. ``"kinetic"`` repairs one cluster tree while alpha
-        grows; ``"execution_tree"`` enumerates all runs as the paper does, and serves
-        every pair of linkages. ``"auto"`` takes the kinetic one where it is valid.
+        grows; ``"execution_tree"`` enumerates all runs as the paper does.
+        ``"auto"`` takes the kinetic one.
 
     n_jobs : int, default=None
         Number of instances to work on at once, in threads. The results do not depend
@@ -178,7 +178,7 @@ class LearnedLinkage(InstanceLearner):
                 f"linkages must be two different names of {sorted(MIXABLE)}, got "
                 f"{self.linkages!r}."
             )
-        algorithm = choose_algorithm(linkages, self.algorithm)
+        algorithm = choose_algorithm(self.algorithm)
         return _MergeFamily(linkages, self.metric, algorithm)
 
 

@@ -7,7 +7,7 @@ from sklearn.utils._param_validation import StrOptions
 
 from ._base import Family, InstanceLearner
 from ._distances import read_metrics
-from ._families import choose_metric_algorithm, metric_curve
+from ._families import choose_algorithm, metric_curve
 from ._interpolated import InterpolatedLinkage, weight_vector, weighted_tree
 from ._scales import (
     common_scales,
@@ -250,7 +250,7 @@ class LearnedMetricLinkage(InstanceLearner):
                 "linkage='ward' needs two Euclidean metrics, got "
                 f"metrics={self.metrics!r}."
             )
-        algorithm = choose_metric_algorithm(self.linkage, self.algorithm)
+        algorithm = choose_algorithm(self.algorithm)
         return _MetricFamily(
             metrics, self.linkage, self.normalize, self.metrics, algorithm
         )

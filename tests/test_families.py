@@ -1,4 +1,4 @@
-"""Both engines and the fixed-weight run against the exact oracle."""
+"""All engines and the fixed-weight run against the exact oracle."""
 
 from bisect import bisect_right
 from fractions import Fraction
@@ -23,9 +23,8 @@ from sklearn_linkage_learn._families import (
 from sklearn_linkage_learn.losses import LOSSES, make_loss
 
 PAIRS = list(permutations(MIXABLE, 2))
-REDUCIBLE = [pair for pair in PAIRS if is_reducible(pair)]
-ENGINES = [("execution_tree", pair) for pair in PAIRS]
-ENGINES += [("kinetic", pair) for pair in REDUCIBLE]
+NOT_REDUCIBLE = [("single", "average"), ("average", "single")]
+ENGINES = list(product(("execution_tree", "kinetic"), PAIRS))
 ORACLE_LOSSES = {
     "hamming": oracle_losses.hamming,
     "majority": oracle_losses.majority,
@@ -165,7 +164,7 @@ def test_every_tree_is_a_greedy_run_at_the_middle_of_its_piece(algorithm, linkag
 
 @pytest.mark.parametrize("name", ["euclidean", "grid", "duplicated_points", "last_bit"])
 @pytest.mark.parametrize("loss", LOSSES)
-@pytest.mark.parametrize("linkages", REDUCIBLE)
+@pytest.mark.parametrize("linkages", PAIRS)
 def test_curve_equals_loss_of_a_run_at_every_midpoint(name, loss, linkages):
     rng = np.random.default_rng(4)
     d = condensed(GENERATORS[name](60, rng))
@@ -184,7 +183,7 @@ def loss_of_run(kernel, Z):
     return evaluate_linkage(kernel, children, np.ascontiguousarray(Z[:, 2]))[1]
 
 
-@pytest.mark.parametrize("linkages", REDUCIBLE)
+@pytest.mark.parametrize("linkages", PAIRS)
 def test_both_engines_agree_on_larger_instances(linkages):
     rng = np.random.default_rng(5)
     for points in (rng.normal(size=(40, 2)), rng.integers(0, 5, size=(40, 2))):
@@ -250,14 +249,38 @@ def test_single_average_has_inversions_and_keeps_the_merge_order():
     assert is_valid_linkage(Z)
 
 
-def test_kinetic_is_refused_for_pairs_that_are_not_reducible():
+def test_only_single_with_average_is_not_reducible():
     for linkages in PAIRS:
-        if linkages in REDUCIBLE:
-            assert choose_algorithm(linkages, "auto") == "kinetic"
-        else:
-            assert choose_algorithm(linkages, "auto") == "execution_tree"
-            with pytest.raises(ValueError, match="reducible"):
-                choose_algorithm(linkages, "kinetic")
+        assert is_reducible(linkages) == (linkages not in NOT_REDUCIBLE)
+
+
+def test_kinetic_engine_is_the_default():
+    assert choose_algorithm("auto") == choose_algorithm("kinetic") == "kinetic"
+    assert choose_algorithm("execution_tree") == "execution_tree"
+
+
+@pytest.mark.parametrize("linkages", NOT_REDUCIBLE)
+@pytest.mark.parametrize("name", GENERATORS)
+def test_greedy_run_is_followed_to_the_last_bit(name, linkages):
+    rng = np.random.default_rng(11)
+    for n in (*range(2, 13), 20, 30):
+        d = condensed(GENERATORS[name](n, rng))
+        for loss, n_classes in product(LOSSES, (1, 2, 4)):
+            kernel = make_loss(loss, labels(n, rng, n_classes))
+            assert merge_curve(d, linkages, kernel, "kinetic") == merge_curve(
+                d, linkages, kernel, "execution_tree"
+            )
+
+
+def test_greedy_run_changes_at_two_neighbouring_floats():
+    # Two merges cross a pair at parameters that round to 1 - 2**-48 and the next one.
+    whole = "1111111121111122212121122222121122221212121211211221222"
+    rest = "2416737427570026646602105660577376147353715006764655000"
+    d = np.array([int(a) + int(b) * 2.0**-50 for a, b in zip(whole, rest, strict=True)])
+    kernel = make_loss("dendrogram_purity", [0, 0, 1, 1, 1, 2, 0, 2, 1, 0, 2])
+    curve = merge_curve(d, ("average", "single"), kernel, "kinetic")
+    assert np.diff(curve.breakpoints).min() == 2.0**-53
+    assert curve == merge_curve(d, ("average", "single"), kernel, "execution_tree")
 
 
 def test_a_weighted_mean_rounded_down_does_not_come_before_its_parts():
@@ -284,17 +307,19 @@ def test_an_error_in_a_callable_loss_ends_the_sweep():
             raise LookupError("enough")
         return 0.0
 
-    for algorithm in ("kinetic", "execution_tree"):
+    pairs = ("single", "complete"), ("single", "average")
+    for algorithm, linkages in product(("kinetic", "execution_tree"), pairs):
         calls.clear()
         kernel = make_loss(loss, [0] * 30)
         with pytest.raises(LookupError, match="enough"):
-            merge_curve(d, ("single", "complete"), kernel, algorithm)
+            merge_curve(d, linkages, kernel, algorithm)
         assert len(calls) == 3
 
 
-def test_a_tree_holds_every_cluster_once():
+@pytest.mark.parametrize("linkages", PAIRS)
+def test_a_tree_holds_every_cluster_once(linkages):
     d = pdist(np.random.default_rng(10).integers(0, 4, size=(30, 2)))
-    _, trees = trees_along(d, ("single", "complete"), "kinetic")
+    _, trees = trees_along(d, linkages, "kinetic")
     for tree in trees:
         assert len(tree) == 29
         for A, B in combinations(tree, 2):

@@ -16,11 +16,7 @@ from test_families import (
     weights,
 )
 
-from sklearn_linkage_learn._families import (
-    choose_metric_algorithm,
-    metric_curve,
-    mixed_linkage,
-)
+from sklearn_linkage_learn._families import metric_curve, mixed_linkage
 from sklearn_linkage_learn.losses import LOSSES, make_loss
 
 LINKAGES = ("single", "complete", "average", "ward")
@@ -197,12 +193,6 @@ def test_equal_metrics_give_one_piece():
     for linkage in LINKAGES:
         kernel = make_loss("hamming", rng.integers(0, 3, size=30))
         assert metric_curve([d, d], linkage, kernel).n_pieces == 1
-
-
-def test_every_linkage_takes_the_kinetic_engine_by_default():
-    for linkage in LINKAGES:
-        assert choose_metric_algorithm(linkage) == "kinetic"
-        assert choose_metric_algorithm(linkage, "execution_tree") == "execution_tree"
 
 
 @pytest.mark.parametrize(
