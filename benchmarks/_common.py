@@ -155,15 +155,16 @@ def in_fresh_process(function, *args):
 def peak_extra_bytes(work):
     """How far the resident memory of this process rises above what it was before.
 
-    None where the system is not Linux, which alone forgets an earlier peak on request.
+    None if the system does not forget an earlier peak on request, as Linux does.
     """
-    if platform.system() != "Linux":
-        work()
-        return None
     if platform.libc_ver()[0] == "glibc":
         # What was freed but not given back would be used again without being seen.
         ctypes.CDLL(None).malloc_trim(0)
-    Path("/proc/self/clear_refs").write_text("5")
+    try:
+        Path("/proc/self/clear_refs").write_text("5")
+    except OSError:
+        work()
+        return None
     before = _status("VmRSS")
     work()
     return _status("VmHWM") - before
@@ -213,9 +214,9 @@ def has_data(problem, settings):
 
 
 def number(value):
-    """A number as tables show it; a dash for what is not known."""
+    """A number as tables show it; nothing for what is not known."""
     if value is None or np.isnan(value):
-        return "-"
+        return ""
     if value == 0 or abs(value) >= 100:
         return f"{value:,.0f}"
     return f"{value:.3g}"
@@ -225,7 +226,9 @@ def text_table(header, rows):
     cells = [header, *rows]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     return "\n".join(
-        "  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])])
+        "  ".join(
+            [row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]
+        ).rstrip()
         for row in cells
     )
 
@@ -233,7 +236,7 @@ def text_table(header, rows):
 def rst_table(header, rows):
     lines = [".. list-table::", "   :header-rows: 1", ""]
     for first, *others in [header, *rows]:
-        lines += [f"   * - {first}", *(f"     - {cell}" for cell in others)]
+        lines += [f"   * - {first}", *(f"     - {cell}".rstrip() for cell in others)]
     return "\n".join(lines)
 
 

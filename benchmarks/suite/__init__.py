@@ -1,8 +1,9 @@
 """Benchmarks for airspeed velocity (asv), to follow costs from commit to commit.
 
-In a checkout whose core is compiled, to try all of them once::
+To try all of them once, in a checkout whose core is compiled (``asv machine --yes``
+before the first time)::
 
     cd benchmarks && asv run --python=same --quick
 
-Without these two options asv builds and measures commits in environments of its own.
+Without the options asv builds and measures commits, in environments of its own.
 """

@@ -13,7 +13,7 @@ def digits(n_points):
     return X[0], y[0]
 
 
-class Curve:
+class _Curve:
     """Time, memory and work of whatever `pieces` does."""
 
     def time_curve(self, *params):
@@ -29,9 +29,10 @@ class Curve:
         return self.pieces().n_events
 
 
-class Merge(Curve):
+class Merge(_Curve):
     params = [["single-complete", "average-complete"], [250, 750]]
     param_names = ["linkages", "n_points"]
+    algorithm = "auto"
 
     def setup(self, linkages, n_points):
         points, self.labels = digits(n_points)
@@ -39,10 +40,15 @@ class Merge(Curve):
 
     def pieces(self):
         loss = make_loss("hamming", self.labels)
-        return merge_pieces(self.distances, self.linkages, loss)
+        return merge_pieces(self.distances, self.linkages, loss, self.algorithm)
 
 
-class Metric(Curve):
+class ExecutionTree(Merge):
+    params = [["single-complete", "single-average"], [60]]
+    algorithm = "execution_tree"
+
+
+class Metric(_Curve):
     params = [["single", "complete", "average", "ward"], ["related", "unrelated"]]
     param_names = ["linkage", "metrics"]
 
@@ -58,19 +64,6 @@ class Metric(Curve):
     def pieces(self):
         loss = make_loss("hamming", self.labels)
         return metric_pieces(self.distances, self.linkage, loss)
-
-
-class ExecutionTree(Curve):
-    params = ["single-complete", "single-average"]
-    param_names = ["linkages"]
-
-    def setup(self, linkages):
-        points, self.labels = digits(60)
-        self.distances, self.linkages = pdist(points), linkages.split("-")
-
-    def pieces(self):
-        loss = make_loss("hamming", self.labels)
-        return merge_pieces(self.distances, self.linkages, loss, "execution_tree")
 
 
 class FixedRun:

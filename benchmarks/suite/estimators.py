@@ -65,12 +65,11 @@ class Mean:
 
     def setup(self, n_curves):
         rng = np.random.default_rng(0)
+        steps = np.sort(rng.uniform(size=(n_curves, 199)))
+        losses = rng.integers(400, size=(n_curves, 200)) / 400
         self.curves = [
-            PiecewiseConstant(
-                [0, *np.sort(rng.uniform(size=199)), 1],
-                rng.integers(400, size=200) / 400,
-            )
-            for _ in range(n_curves)
+            PiecewiseConstant([0, *step, 1], loss)
+            for step, loss in zip(steps, losses, strict=True)
         ]
 
     def time_mean(self, n_curves):
