@@ -57,11 +57,13 @@ def measure(data, n, settings):
 
 
 def exponent(sizes, values):
+    if not np.all(values > 0):
+        return np.nan
     return float(np.polyfit(np.log(sizes), np.log(values), 1)[0])
 
 
 def column(measured, name, key):
-    return np.array([at_n[name][key] for at_n in measured.values()])
+    return np.array([at_n[name].get(key, np.nan) for at_n in measured.values()])
 
 
 def quantities(measured):
@@ -82,7 +84,7 @@ def quantities(measured):
 def rows_of(measured):
     sizes = list(measured)
     return [
-        [title, name, *map(number, values), f"{exponent(sizes, values):.2f}"]
+        [title, name, *map(number, values), number(exponent(sizes, values))]
         for title, by_name in quantities(measured).items()
         for name, values in by_name.items()
     ]

@@ -37,7 +37,6 @@ from sklearn_linkage_learn import LearnedLinkage
 from sklearn_linkage_learn.datasets import make_rings_and_disks
 
 MERGE_FAMILIES = (SINGLE_COMPLETE, AVERAGE_COMPLETE)
-# How many times more points the larger instances have whose growth is measured.
 GROWTH = 8
 
 
@@ -146,7 +145,7 @@ ROWS = [
         0.05,
         None,
         measure_against_tree,
-        "execution tree",
+        "of the execution tree",
     ),
     *(
         Row(
@@ -164,8 +163,8 @@ ROWS = [
             2.4,
             2.2,
             measure_growth,
-            "exponent",
-            what=f"growth to {GROWTH}-fold n, ",
+            unit="",
+            what="exponent of growth from an eighth of the points, ",
         )
         for data in ("rings and disks", "MNIST")
     ),
@@ -174,7 +173,7 @@ ROWS = [
         1.7,
         1.9,
         partial(measure_jobs, n_instances=100),
-        "speed of one",
+        "times one",
         what="two threads, 100 instances, ",
         at_least=True,
         one_instance=True,
@@ -229,7 +228,7 @@ def table_of(results):
         rows.append(
             [
                 str(row),
-                f"{'>=' if row.at_least else '<='} {row.must} {row.unit}",
+                f"{'>=' if row.at_least else '<='} {row.must} {row.unit}".rstrip(),
                 number(row.aim),
                 number(numbers["value"]),
                 met(row, numbers["value"]),
@@ -264,7 +263,8 @@ def main(argv=None):
             instances[str(row)] = found
             print(f"{row}: {number(results[-1][1]['value'])} {row.unit}", flush=True)
     results += most_memory(results)
-    report(args, "costs", [("In short", *table_of(results))], instances)
+    title = f"Medians over {settings.instances} instances"
+    report(args, "costs", [(title, *table_of(results))], instances)
 
 
 if __name__ == "__main__":
