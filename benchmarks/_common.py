@@ -128,10 +128,15 @@ def _load_images(path):
         return file["images"], file["labels"]
 
 
-def seconds(work):
+def timed(work):
+    """The seconds that work takes, and what it returns."""
     start = perf_counter()
-    work()
-    return perf_counter() - start
+    result = work()
+    return perf_counter() - start, result
+
+
+def seconds(work):
+    return timed(work)[0]
 
 
 def in_turn(work, distances, repeats):

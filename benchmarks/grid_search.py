@@ -27,6 +27,7 @@ from _common import (
     report,
     seconds,
     settings_of,
+    timed,
 )
 
 from sklearn_linkage_learn import PiecewiseConstant
@@ -53,23 +54,22 @@ def grid_of(size):
     return np.linspace(0, 1, size)
 
 
+def search(problem, size, distances, labels):
+    return [problem.loss_at(t, distances, labels) for t in grid_of(size)]
+
+
 def time_instance(problem, distances, labels, settings):
     """Seconds of the exact curve, of F, of the execution tree and of the grids."""
     exact, run = in_turn(
         partial(problem.curve, distances, labels), distances[0], settings.repeats
     )
-    times = {"exact": exact, "F": run, "tree": np.nan, "differences": 0}
+    times = {"exact": exact, "F": run, "differences": 0}
     if problem.n <= MOST_IN_TREE:
         work = partial(problem.curve, distances, labels, "execution_tree")
         times["tree"] = seconds(work)
     curve = problem.curve(distances, labels)
     for size in GRIDS:
-        losses = []
-        times[size] = seconds(
-            lambda size=size, losses=losses: losses.extend(
-                problem.loss_at(t, distances, labels) for t in grid_of(size)
-            )
-        )
+        times[size], losses = timed(partial(search, problem, size, distances, labels))
         times["differences"] += int(np.sum(curve(grid_of(size)) != losses))
     return times
 
@@ -79,13 +79,13 @@ def left_by_grid(curve, size):
     return float(curve(grid_of(size)).min() - curve.min())
 
 
-def measure(problem, settings, timed):
+def measure(problem, settings, n_timed):
     """Times of some instances, the curves of all."""
     times, curves = [], []
     for seed in range(settings.instances):
         distances, labels = problem.instance(seed, settings.mnist)
         curves.append(problem.curve(distances, labels))
-        if seed < timed:
+        if seed < n_timed:
             times.append(time_instance(problem, distances, labels, settings))
     differences = sum(one.pop("differences") for one in times)
     times = {key: float(np.median([one[key] for one in times])) for key in times[0]}
@@ -111,7 +111,7 @@ def cost_row(problem, times):
         str(problem),
         f"{1e3 * unit:.1f} ms",
         number(unit / times["F"]),
-        number(times["tree"] / unit),
+        number(times.get("tree", np.nan) / unit),
         *(number(times[size] / unit) for size in GRIDS),
         *(number(size * times["F"] / unit) for size in GRIDS),
     ]

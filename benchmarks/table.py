@@ -37,6 +37,7 @@ from sklearn_linkage_learn import LearnedLinkage
 from sklearn_linkage_learn.datasets import make_rings_and_disks
 
 MERGE_FAMILIES = (SINGLE_COMPLETE, AVERAGE_COMPLETE)
+# How many times fewer points the smaller instances have if growth is measured.
 GROWTH = 8
 
 

