@@ -9,7 +9,7 @@ of runs of fastcluster's complete linkage, F, is what any grid would cost at lea
 
 Times are medians over the first few instances (``--timed``). What a grid leaves is
 found on all instances: the loss at its best parameter, less the least loss there is.
-These losses are read off the exact curves, which have to equal those of the timed grid.
+These losses are read off the exact curves; those of the timed grids are compared.
 """
 
 from functools import partial
@@ -70,8 +70,17 @@ def time_instance(problem, distances, labels, settings):
     curve = problem.curve(distances, labels)
     for size in GRIDS:
         times[size], losses = timed(partial(search, problem, size, distances, labels))
-        times["differences"] += int(np.sum(curve(grid_of(size)) != losses))
+        times["differences"] += differences(curve, grid_of(size), losses)
     return times
+
+
+def differences(curve, grid, losses):
+    """How many losses differ from the curve, which does not fix its breakpoints.
+
+    At 0, for one, equal distances may be merged in any order.
+    """
+    gaps = np.abs(grid[:, None] - curve.breakpoints).min(axis=1)
+    return int(np.sum((curve(grid) != losses) & (gaps > 1e-12)))
 
 
 def left_by_grid(curve, size):
@@ -87,7 +96,7 @@ def measure(problem, settings, n_timed):
         curves.append(problem.curve(distances, labels))
         if seed < n_timed:
             times.append(time_instance(problem, distances, labels, settings))
-    differences = sum(one.pop("differences") for one in times)
+    n_different = sum(one.pop("differences") for one in times)
     times = {key: float(np.median([one[key] for one in times])) for key in times[0]}
     mean = PiecewiseConstant.mean(curves)
     left = {
@@ -99,7 +108,7 @@ def measure(problem, settings, n_timed):
     }
     return {
         "times": times,
-        "differences": differences,
+        "differences": n_different,
         "least": mean.min(),
         "left": left,
     }
@@ -166,10 +175,11 @@ def main(argv=None):
             print(f"measured: {problem}", flush=True)
     tables = tables_of(results, settings.instances)
     numbers = {str(problem): found for problem, found in results}
-    differences = sum(found["differences"] for _, found in results)
+    n_different = sum(found["differences"] for _, found in results)
     n_losses = len(results) * min(args.timed, settings.instances) * sum(GRIDS)
     note = (
-        f"Of {n_losses:,} losses of grids, {differences} differ from the exact curve."
+        f"Of {n_losses:,} losses on grids, {n_different} differ from the exact curve "
+        "where it has no breakpoint."
     )
     report(args, "grids", tables, numbers, note)
 
