@@ -248,9 +248,11 @@ def rst_table(header, rows):
 def machine():
     """What the numbers were measured with."""
     packages = ", ".join(f"{name} {version(name)}" for name in ("numpy", "fastcluster"))
+    # One busy process is a load of one; more means that others were at work as well.
+    load = f", load {os.getloadavg()[1]:.1f}" if hasattr(os, "getloadavg") else ""
     return (
         f"Measured with Python {platform.python_version()}, {packages}, on "
-        f"{platform.machine()} {platform.system()} with {os.cpu_count()} cores."
+        f"{platform.machine()} {platform.system()} with {os.cpu_count()} cores{load}."
     )
 
 
