@@ -139,13 +139,17 @@ def merge_curve(condensed, linkages, loss, algorithm="auto"):
     -------
     PiecewiseConstant
     """
+    return _curve(merge_pieces(condensed, linkages, loss, algorithm))
+
+
+def merge_pieces(condensed, linkages, loss, algorithm="auto"):
+    """What the engine returns for :func:`merge_curve`, with its counts of work."""
     prepared = Prepared([condensed])
     arguments = (*prepared.arguments(linkages), loss)
     if choose_algorithm(algorithm) == "execution_tree":
-        return _curve(enumerate_tree(*arguments))
+        return enumerate_tree(*arguments)
     engine = Kinetic if is_reducible(linkages) else Greedy
-    first = prepared.first_run(linkages, [1.0, 0.0], [1.0])
-    return _curve(engine(*arguments).run(first))
+    return engine(*arguments).run(prepared.first_run(linkages, [1.0, 0.0], [1.0]))
 
 
 def metric_curve(distances, linkage, loss, algorithm="auto"):
@@ -165,11 +169,16 @@ def metric_curve(distances, linkage, loss, algorithm="auto"):
     -------
     PiecewiseConstant
     """
+    return _curve(metric_pieces(distances, linkage, loss, algorithm))
+
+
+def metric_pieces(distances, linkage, loss, algorithm="auto"):
+    """What the engine returns for :func:`metric_curve`, with its counts of work."""
     prepared = Prepared(distances, squared=linkage == "ward")
     if choose_algorithm(algorithm) == "execution_tree":
-        return _curve(enumerate_tree(*prepared.arguments([linkage]), loss))
+        return enumerate_tree(*prepared.arguments([linkage]), loss)
     engine = _METRIC_ENGINES[linkage](*prepared.arguments([linkage] * 2), loss)
-    return _curve(engine.run(prepared.first_run([linkage], [1.0], [1.0, 0.0])))
+    return engine.run(prepared.first_run([linkage], [1.0], [1.0, 0.0]))
 
 
 def mixed_linkage(distances, linkages, alpha, beta=((1.0, 0.0),)):

@@ -8,31 +8,7 @@ Blocks are not zeroed. All of this runs under the interpreter's lock.
 
 from contextlib import contextmanager
 
-from libc.stdlib cimport free
-
-cdef extern from *:
-    """
-    #include <stdlib.h>
-    #if defined(__linux__)
-    #include <sys/mman.h>
-    #endif
-
-    #define SLL_HUGE_PAGE ((size_t) 1 << 21)
-
-    /* Rows are read all over: on huge pages that misses fewer address translations. */
-    static void* sll_new_block(size_t size) {
-    #if defined(MADV_HUGEPAGE)
-        void* block = NULL;
-        if (size >= SLL_HUGE_PAGE) {
-            if (posix_memalign(&block, SLL_HUGE_PAGE, size)) return NULL;
-            madvise(block, size, MADV_HUGEPAGE);
-            return block;
-        }
-    #endif
-        return malloc(size ? size : 1);
-    }
-    """
-    void* new_block "sll_new_block"(size_t size)
+from libc.stdlib cimport free, malloc
 
 cdef list idle = []
 cdef int n_keeping = 0
@@ -53,7 +29,7 @@ cdef Block take_block(size_t size):
             idle.remove(block)
             return block
     block = Block.__new__(Block)
-    block.start = new_block(size)
+    block.start = malloc(size)
     if block.start == NULL:
         raise MemoryError(f"{size} bytes for the lines between clusters")
     block.size = size
