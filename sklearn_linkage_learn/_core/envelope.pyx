@@ -176,7 +176,7 @@ cdef class EnvelopeKinetic(Kinetic):
 
     # Free clusters.
 
-    cdef bint renew(self, int k, int a) noexcept nogil:
+    cdef bint renew_line(self, int k, int a) noexcept nogil:
         cdef double* planes = self.frees[k].lines
         cdef double parts[N_PARTS]
         cdef int c

@@ -79,7 +79,16 @@ cdef class FreeClusters(Lines):
         for c in range(2, self.n_parts):
             entry[c] = line[c * self.stride]
 
-    cdef bint renew(self, int k, int a) noexcept nogil
+    @cython.final
+    cdef inline bint renew(self, int k, int a) noexcept nogil:
+        """Bring a line of free cluster k up to date; says whether it was not.
+
+        Only a line that is too low can be out of date, so that it is enough to ask
+        where a line seems to be low.
+        """
+        return self.expiring and self.renew_line(k, a)
+
+    cdef bint renew_line(self, int k, int a) noexcept nogil
     cdef int set_free(self, int node) except -1 nogil
     cdef int move_to_front(self, int node) except -1 nogil
     cdef void set_bound(self, int k) noexcept nogil

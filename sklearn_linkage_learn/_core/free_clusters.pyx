@@ -118,12 +118,7 @@ cdef class FreeClusters(Lines):
 
     # Lines.
 
-    cdef bint renew(self, int k, int a) noexcept nogil:
-        """Bring a line of free cluster k up to date; says whether it was not.
-
-        Only a line that is too low can be out of date, so that it is enough to ask
-        where a line seems to be low.
-        """
+    cdef bint renew_line(self, int k, int a) noexcept nogil:
         return False
 
     cdef void load_lines(self, int k) noexcept nogil:
@@ -193,9 +188,9 @@ cdef class FreeClusters(Lines):
                 continue
             if other.blocker == node:
                 other.blocker = -1
-            if self.expiring:
-                self.renew(k, j)
             value = self.mix(starts[j], ends[j])
+            if value <= self.limit(other.gap) and self.renew(k, j):
+                value = self.mix(starts[j], ends[j])
             margin = self.margin(value)
             if value > other.gap + margin:
                 other.next_gap = min(other.next_gap, value)
@@ -222,8 +217,7 @@ cdef class FreeClusters(Lines):
             other = self.frees + j
             if other.partner != left and other.partner != right:
                 continue
-            if self.expiring:
-                self.renew(k, j)
+            self.renew(k, j)
             value = self.value(k, j)
             if value < other.next_gap - self.margin(value):
                 other.partner = self.alive[k]
@@ -242,9 +236,9 @@ cdef class FreeClusters(Lines):
         for j in range(self.n_free):
             if j == k:
                 continue
-            if self.expiring:
-                self.renew(k, j)
             value = self.mix(starts[j], ends[j])
+            if value <= best + margin and self.renew(k, j):
+                value = self.mix(starts[j], ends[j])
             if value > best + margin or (
                 value >= best - margin and found >= 0
                 and self.compare(node, self.alive[j], node, found) > 0
@@ -278,8 +272,7 @@ cdef class FreeClusters(Lines):
         self.pieces.count.scans += 1
         a = next_below(starts, ends, self.rest, self.t, gap + margin, self.n_free, n)
         while a < n:
-            if self.expiring:
-                self.renew(k, a)
+            self.renew(k, a)
             value = self.value(k, a)
             if value < gap - margin or (
                 value <= gap + margin and self.compare(
@@ -310,8 +303,7 @@ cdef class FreeClusters(Lines):
         self.pieces.count.scans += 1
         while a < n:
             if a != partner:
-                if self.expiring:
-                    self.renew(k, a)
+                self.renew(k, a)
                 best = min(
                     best, crossing_bound(start, end, starts[a], ends[a], self.slack)
                 )
@@ -367,8 +359,7 @@ cdef class FreeClusters(Lines):
     cdef bint is_nearer(self, int k, int a, int node, double height) noexcept nogil:
         """Whether free cluster k and the one at a are nearer than a merge."""
         cdef double margin = self.margin(height)
-        if self.expiring:
-            self.renew(k, a)
+        self.renew(k, a)
         if fabs(self.value(k, a) - height) > margin:
             return self.value(k, a) < height
         return self.compare(
@@ -403,8 +394,7 @@ cdef class FreeClusters(Lines):
         cdef double value = rest * self.shows(k, 0)[a] + until * self.shows(k, 1)[a]
         if value > self.limit(rest * start + until * end):
             return fail
-        if self.expiring:
-            self.renew(k, a)
+        self.renew(k, a)
         return min(fail, crossing_bound(
             start, end, self.shows(k, 0)[a], self.shows(k, 1)[a], self.slack
         ))

@@ -201,8 +201,7 @@ cdef class Kinetic(FreeClusters):
     cdef int merge_free(self, int k, int l) except -1 nogil:
         """A merge of the new run; the union takes the place of cluster k."""
         cdef int node, g
-        if self.expiring:
-            self.renew(k, l)
+        self.renew(k, l)
         node = self.new_cluster(k, l)
         self.emit(node)
         for g in range(self.n_ghosts):
