@@ -26,7 +26,7 @@ from .predicates cimport (
 cdef extern from *:
     """
     /* What `greatest` does, for n pairs of lines in planes and without a branch, so that
-       compilers vectorise it. What needs exact arithmetic gets -1 for its expiry. */
+       compilers vectorise it. What needs exact arithmetic gets -2 for its expiry. */
     static void sll_greatest_lines(
         const double* u, const double* v, double* restrict out, Py_ssize_t stride,
         int n, double rest, double t)
@@ -48,9 +48,10 @@ cdef extern from *:
             int doubtful = (gap <= SLL_TOLERANCE * (x + y))
                 | ((until <= t) & (expiry > t));
             until = until < expiry ? until : expiry;
+            until = expiry > t ? until : -1.0;
             out[a] = high;
             out[stride + a] = high_end;
-            out[2 * stride + a] = doubtful ? -1.0 : until;
+            out[2 * stride + a] = doubtful ? -2.0 : until;
             out[3 * stride + a] = top > top_other ? top : top_other;
         }
     }
@@ -65,6 +66,7 @@ cdef enum:
     EXPIRY = 2          # until when it is the greatest,
     TOP = 3             # and the greatest distance under the second metric
     N_PARTS = 4
+    UNKNOWN = -1        # expiry of a line that may never have been the greatest
 
 
 @cython.final
@@ -98,13 +100,14 @@ cdef class EnvelopeKinetic(Kinetic):
             entry[TOP] = entry[1]
             entry += N_PARTS
 
-    cdef bint has_expired(self, int x, int y) noexcept nogil:
-        return self.entry(x, y)[EXPIRY] <= self.t
+    cdef bint has_expired(self, const double* line) noexcept nogil:
+        return line[EXPIRY] <= self.t
 
     cdef void refresh(self, int x, int y, double* parts) noexcept nogil:
         """Find the greatest line of two clusters at the current parameter."""
-        cdef int top = 0, child, side, other
-        cdef bint ready
+        cdef int top = 0, other
+        cdef const double* left
+        cdef const double* right
         self.waiting[0] = x
         self.waiting[1] = y
         while top >= 0:
@@ -112,19 +115,20 @@ cdef class EnvelopeKinetic(Kinetic):
             other = self.waiting[2 * top + 1]
             if self.position[x] < self.position[other]:
                 x, other = other, x
-            ready = True
-            for side in range(2):
-                child = self.right[x] if side else self.left[x]
-                if ready and self.has_expired(child, other):
-                    ready = False
-                    top += 1
-                    self.waiting[2 * top] = child
-                    self.waiting[2 * top + 1] = other
-            if not ready:
+            left = self.entry(self.left[x], other)
+            right = self.entry(self.right[x], other)
+            x = self.child_to_refresh(x, left, right)
+            if x >= 0:
+                top += 1
+                self.waiting[2 * top] = x
+                self.waiting[2 * top + 1] = other
                 continue
-            self.greatest(
-                self.entry(self.left[x], other), self.entry(self.right[x], other), parts
-            )
+            if self.has_expired(left):
+                self.keep_above(right, left, parts)
+            elif self.has_expired(right):
+                self.keep_above(left, right, parts)
+            else:
+                self.greatest(left, right, parts)
             if top > 0:
                 memcpy(
                     self.entry(self.waiting[2 * top], self.waiting[2 * top + 1]),
@@ -132,6 +136,47 @@ cdef class EnvelopeKinetic(Kinetic):
                     N_PARTS * sizeof(double),
                 )
             top -= 1
+
+    cdef int child_to_refresh(
+        self, int x, const double* left, const double* right
+    ) noexcept nogil:
+        """The child of x whose line has to be known first, -1 if none."""
+        if self.has_expired(left) and self.has_expired(right):
+            if self.mix(left[0], left[1]) > self.mix(right[0], right[1]):
+                return self.left[x]
+            return self.right[x]
+        if self.has_expired(left) and self.above_until(right, left) <= self.t:
+            return self.left[x]
+        if self.has_expired(right) and self.above_until(left, right) <= self.t:
+            return self.right[x]
+        return -1
+
+    cdef double above_until(
+        self, const double* line, const double* expired
+    ) noexcept nogil:
+        """Until when a line is certainly above a distance whose line has expired.
+
+        That distance is below the chord from where its line was the greatest last to
+        the greatest distance under the second metric.
+        """
+        cdef double since = expired[EXPIRY], top = expired[TOP], height, share
+        if since < 0.0:
+            return self.t
+        share = (self.t - since) / (1.0 - since)
+        height = (1.0 - since) * expired[0] + since * expired[1]
+        height = (1.0 - share) * height + share * top
+        if self.mix(line[0], line[1]) <= height + 8.0 * TOLERANCE * (height + top):
+            return self.t
+        return self.chord_crossing(line[0], line[1], height, top)
+
+    cdef void keep_above(
+        self, const double* line, const double* expired, double* out
+    ) noexcept nogil:
+        """Take a line that is above another distance, until it may not be."""
+        out[EXPIRY] = min(line[EXPIRY], self.above_until(line, expired))
+        out[TOP] = max(line[TOP], expired[TOP])
+        out[0] = line[0]
+        out[1] = line[1]
 
     cdef void greatest(
         self, const double* a, const double* b, double* out
@@ -149,8 +194,8 @@ cdef class EnvelopeKinetic(Kinetic):
             a, b = b, a
         top = max(a[TOP], b[TOP])
         if min(a[EXPIRY], b[EXPIRY]) <= self.t:
-            # Only a lower bound, from one.
-            out[EXPIRY] = min(a[EXPIRY], b[EXPIRY])
+            # Only a lower bound, and never more than that.
+            out[EXPIRY] = UNKNOWN
             out[0] = a[0]
             out[1] = a[1]
             out[TOP] = top
@@ -261,7 +306,7 @@ cdef class EnvelopeKinetic(Kinetic):
             self.n_alive, self.rest, self.t,
         )
         for a in range(self.n_alive):
-            if joined[EXPIRY * self.stride + a] < 0.0 and a != k and a != l:
+            if joined[EXPIRY * self.stride + a] < UNKNOWN and a != k and a != l:
                 self.join_at(self.frees[k].lines, self.frees[l].lines, a, joined, a)
         self.joined = self.frees[k].lines
         self.frees[k].lines = joined
@@ -284,18 +329,19 @@ cdef class EnvelopeKinetic(Kinetic):
         self, int k, int partner, double height, double top
     ) noexcept nogil:
         """Before when no cluster gets nearer to free cluster k than a chord."""
+        cdef const double* starts = self.shows(k, 0)
+        cdef const double* ends = self.shows(k, 1)
         cdef double best = NEVER
         cdef int a
         for a in range(self.n_alive):
             if a != partner:
-                best = min(best, self.chord_crossing(k, a, height, top))
+                best = min(best, self.chord_crossing(starts[a], ends[a], height, top))
         return best
 
     cdef double chord_crossing(
-        self, int k, int a, double height, double top
+        self, double start, double end, double height, double top
     ) noexcept nogil:
-        """No later than where a line gets below the chord from t to 1."""
-        cdef double start = self.shows(k, 0)[a], end = self.shows(k, 1)[a]
+        """No later than where a line that is above a chord from t to 1 meets it."""
         cdef double now = self.mix(start, end)
         cdef double error = 2.0 * TOLERANCE * (now + end + height + top)
         cdef double at_t = now - height - error, at_1 = end - top - error
@@ -314,19 +360,20 @@ cdef class EnvelopeKinetic(Kinetic):
 
     cdef double compete(self, int node, double fail) noexcept nogil:
         cdef int a = self.place[self.left[node]], b = self.place[self.right[node]], k
+        cdef const double* starts
+        cdef const double* ends
         cdef double parts[N_PARTS]
         cdef double height, by_chord = NEVER
         self.fetch(self.left[node], self.right[node], parts)
         if self.by_chord:
             height = self.mix(parts[0], parts[1])
             for k in range(self.n_free):
-                by_chord = min(
-                    by_chord,
-                    min(
-                        self.chord_crossing(k, a, height, parts[TOP]),
-                        self.chord_crossing(k, b, height, parts[TOP]),
-                    ),
-                )
+                starts = self.shows(k, 0)
+                ends = self.shows(k, 1)
+                by_chord = min(by_chord, min(
+                    self.chord_crossing(starts[a], ends[a], height, parts[TOP]),
+                    self.chord_crossing(starts[b], ends[b], height, parts[TOP]),
+                ))
         else:
             by_chord = 0.0
         return min(fail, max(
