@@ -15,7 +15,7 @@ from libc.math cimport fabs
 from libc.stdlib cimport free
 from libc.string cimport memcpy
 
-from .free_clusters cimport FAR
+from .free_clusters cimport FAR, next_below
 from .kinetic cimport Kinetic
 from .memory cimport allocate
 from .predicates cimport (
@@ -331,12 +331,18 @@ cdef class EnvelopeKinetic(Kinetic):
         """Before when no cluster gets nearer to free cluster k than a chord."""
         cdef const double* starts = self.shows(k, 0)
         cdef const double* ends = self.shows(k, 1)
-        cdef double best = NEVER
-        cdef int a
-        for a in range(self.n_alive):
+        cdef double best = 1.0, limit = self.limit(top)
+        cdef int n = self.n_alive, a = next_below(starts, ends, 0.0, 1.0, limit, 0, n)
+        while a < n:
             if a != partner:
                 best = min(best, self.chord_crossing(starts[a], ends[a], height, top))
-        return best
+                limit = self.limit(self.on_chord(best, height, top))
+            a = next_below(starts, ends, 1.0 - best, best, limit, a + 1, n)
+        return best if best < 1.0 else NEVER
+
+    cdef inline double on_chord(self, double t, double height, double top) noexcept nogil:
+        """The value at t of the chord from `height` now to `top` at 1."""
+        return height + (t - self.t) / self.rest * (top - height)
 
     cdef double chord_crossing(
         self, double start, double end, double height, double top
@@ -358,37 +364,42 @@ cdef class EnvelopeKinetic(Kinetic):
         self.start[node] = line[0]
         self.end[node] = line[1]
 
-    cdef double compete(self, int node, double fail) noexcept nogil:
-        cdef int a = self.place[self.left[node]], b = self.place[self.right[node]], k
-        cdef const double* starts
-        cdef const double* ends
-        cdef double parts[N_PARTS]
-        cdef double height, by_chord = NEVER
-        self.fetch(self.left[node], self.right[node], parts)
+    cdef double tighten(self, int node, double fail) noexcept nogil:
+        cdef const double* line = self.entry(self.left[node], self.right[node])
+        cdef double by_chord = 0.0
         if self.by_chord:
-            height = self.mix(parts[0], parts[1])
-            for k in range(self.n_free):
-                starts = self.shows(k, 0)
-                ends = self.shows(k, 1)
-                by_chord = min(by_chord, min(
-                    self.chord_crossing(starts[a], ends[a], height, parts[TOP]),
-                    self.chord_crossing(starts[b], ends[b], height, parts[TOP]),
-                ))
-        else:
-            by_chord = 0.0
+            by_chord = self.tighten_by_chord(node, fail)
+            if by_chord == fail:
+                return fail
         return min(fail, max(
-            by_chord, min(parts[EXPIRY], Kinetic.compete(self, node, NEVER))
+            by_chord, min(line[EXPIRY], Kinetic.tighten(self, node, fail))
         ))
+
+    cdef double tighten_by_chord(self, int node, double fail) noexcept nogil:
+        """Before when no free cluster gets nearer than the chord, or `fail`."""
+        cdef const double* line = self.entry(self.left[node], self.right[node])
+        cdef double height = self.mix(line[0], line[1]), top = line[TOP]
+        cdef double until = min(fail, 1.0)
+        cdef double limit = self.limit(self.on_chord(until, height, top))
+        cdef int k, side, a
+        for side in range(2):
+            a = self.place[self.right[node] if side else self.left[node]]
+            for k in range(self.n_free):
+                if (1.0 - until) * self.shows(k, 0)[a] + (
+                    until * self.shows(k, 1)[a]
+                ) <= limit:
+                    fail = min(fail, self.chord_crossing(
+                        self.shows(k, 0)[a], self.shows(k, 1)[a], height, top
+                    ))
+        return fail
 
     cdef double exact_failure(self, int node) except? -1 nogil:
         """When the merge of the only two free clusters has to be looked at again.
 
         That is the current parameter if it fails there.
         """
-        cdef double start, end, limit, until, expiry, top, height
-        cdef int k, a, b = 1
-        cdef const double* starts
-        cdef const double* ends
+        cdef double start, end, until, expiry, top, height
+        cdef int k, b = 1
         self.renew(0, b)
         start = self.shows(0, 0)[b]
         end = self.shows(0, 1)[b]
@@ -397,26 +408,11 @@ cdef class EnvelopeKinetic(Kinetic):
                 self.settle(self.t)
             self.start[node] = start
             self.end[node] = end
-        limit = self.limit(self.mix(start, end))
         until = expiry = self.frees[0].lines[EXPIRY * self.stride + b]
         for k in range(2):
-            starts = self.shows(k, 0)
-            ends = self.shows(k, 1)
-            for a in range(2, self.n_alive):
-                if self.mix(starts[a], ends[a]) <= limit:
-                    self.renew(k, a)
-                if self.mix(starts[a], ends[a]) <= limit:
-                    if self.compare(
-                        self.alive[k], self.alive[a],
-                        self.left[node], self.right[node],
-                    ) < 0:
-                        return self.t
-                if crossing_bound(start, end, starts[a], ends[a], 0.0) < until:
-                    self.renew(k, a)
-                    until = min(until, self.crossing(
-                        self.alive[k], self.alive[a],
-                        self.left[node], self.right[node],
-                    ))
+            if self.has_failed(k, node):
+                return self.t
+            until = self.next_crossing(k, node, until)
         if until < expiry or not self.by_chord:
             return until
         top = self.frees[0].lines[TOP * self.stride + b]
@@ -425,3 +421,35 @@ cdef class EnvelopeKinetic(Kinetic):
             self.chord_bound(0, b, height, top),
             self.chord_bound(1, 0, height, top),
         ))
+
+    cdef bint has_failed(self, int k, int node) noexcept nogil:
+        """Whether another cluster is nearer to free cluster k than a merge."""
+        cdef const double* starts = self.shows(k, 0)
+        cdef const double* ends = self.shows(k, 1)
+        cdef double height = self.mix(self.start[node], self.end[node])
+        cdef double limit = self.limit(height)
+        cdef int n = self.n_alive, a
+        a = next_below(starts, ends, self.rest, self.t, limit, 2, n)
+        while a < n:
+            if self.is_nearer(k, a, node, height):
+                return True
+            a = next_below(starts, ends, self.rest, self.t, limit, a + 1, n)
+        return False
+
+    cdef double next_crossing(self, int k, int node, double until) noexcept nogil:
+        """When a line of free cluster k gets below a merge's, if before `until`."""
+        cdef const double* starts = self.shows(k, 0)
+        cdef const double* ends = self.shows(k, 1)
+        cdef double start = self.start[node], end = self.end[node], at = min(until, 1.0)
+        cdef double limit = self.limit((1.0 - at) * start + at * end)
+        cdef int n = self.n_alive, a = next_below(starts, ends, 1.0 - at, at, limit, 2, n)
+        while a < n:
+            self.renew(k, a)
+            if crossing_bound(start, end, starts[a], ends[a], 0.0) < until:
+                until = min(until, self.crossing(
+                    self.alive[k], self.alive[a], self.left[node], self.right[node]
+                ))
+                at = min(until, 1.0)
+                limit = self.limit((1.0 - at) * start + at * end)
+            a = next_below(starts, ends, 1.0 - at, at, limit, a + 1, n)
+        return until

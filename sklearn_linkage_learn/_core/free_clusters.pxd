@@ -102,7 +102,8 @@ cdef class FreeClusters(Lines):
     cdef double exact_failure(self, int node) except? -1 nogil
     cdef bint holds(self, int node) noexcept nogil
     cdef bint is_nearer(self, int k, int a, int node, double height) noexcept nogil
-    cdef double compete(self, int node, double fail) noexcept nogil
+    cdef double tighten(self, int node, double fail) noexcept nogil
+    cdef void carry_out(self, int node) noexcept nogil
     cdef double crossing_before(
         self, int k, int a, int node, double fail
     ) noexcept nogil
@@ -120,3 +121,9 @@ cdef class FreeClusters(Lines):
     cdef void replace_alive(self, int a, int b, int node) noexcept nogil
     cdef void move_column(self, int source, int target) noexcept nogil
     cdef void swap_places(self, int a, int b) noexcept nogil
+
+
+cdef int next_below(
+    const double* starts, const double* ends, double rest, double t, double limit,
+    int a, int end,
+) noexcept nogil

@@ -366,24 +366,25 @@ cdef class FreeClusters(Lines):
             self.alive[k], self.alive[a], self.left[node], self.right[node]
         ) < 0
 
-    cdef double compete(self, int node, double fail) noexcept nogil:
-        """Carry out a merge of the sequence beside the free clusters.
-
-        Returns a parameter before which none of them gets nearer to its children,
-        or `fail` if that is earlier.
-        """
-        cdef int left = self.left[node], right = self.right[node], k
-        cdef int a = self.place[left], b = self.place[right]
+    cdef double tighten(self, int node, double fail) noexcept nogil:
+        """Before when no free cluster gets nearer to a merge's children, or `fail`."""
+        cdef int a = self.place[self.left[node]], b = self.place[self.right[node]], k
         for k in range(self.n_free):
             fail = self.crossing_before(k, a, node, fail)
             fail = self.crossing_before(k, b, node, fail)
+        return fail
+
+    cdef void carry_out(self, int node) noexcept nogil:
+        """Carry out a merge of the sequence beside the free clusters."""
+        cdef int left = self.left[node], right = self.right[node], k
+        cdef int a = self.place[left], b = self.place[right]
+        for k in range(self.n_free):
             self.write(k, a, self.row[left], self.slot_at[k])
             self.write(k, b, self.row[right], self.slot_at[k])
             self.join_entries(k, a, b, node)
             if self.frees[k].stored:
                 self.write(k, a, self.row[self.alive[k]], self.slot[node])
         self.replace_alive(a, b, node)
-        return fail
 
     cdef double crossing_before(
         self, int k, int a, int node, double fail

@@ -171,7 +171,8 @@ cdef class Kinetic(FreeClusters):
     cdef void keep(self, int node) noexcept nogil:
         """The old merge holds; free clusters now compete with it as well."""
         self.emit(node)
-        self.fails[node] = self.compete(node, self.fails[node])
+        self.fails[node] = self.tighten(node, self.fails[node])
+        self.carry_out(node)
         self.pieces.count.kept += 1
 
     cdef bint merge_nearest(self, double limit) except -1 nogil:
