@@ -17,6 +17,7 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted, check_memory
 
+from ._core.memory import kept_blocks
 from ._instances import all_or_nothing, blame, read_instances
 from ._interpolated import check_cluster_count, count_below, flat_clusters
 from ._piecewise import PiecewiseConstant, widest_optimal_interval
@@ -347,7 +348,9 @@ class InstanceLearner(BaseEstimator, ABC):
         )
         if show:
             results = _shown(results, type(self).__name__, len(instances))
-        return list(results)
+        # Threads hand their memory on from instance to instance.
+        with kept_blocks():
+            return list(results)
 
 
 def _blaming(name, function, *args):

@@ -11,7 +11,7 @@ touched; O(1) a look-up.
 
 from libc.stdlib cimport free
 
-from .memory cimport Block, allocate, give_block, take_block
+from .memory cimport Workspace, allocate
 from .predicates cimport (
     COMPLETE, Expansion, MergeFunction, WARD, add_wide, difference, first_negative,
     is_quotient, order_at, ward_numerator,
@@ -86,13 +86,10 @@ cdef class Lines(TreeSweep):
 
     def run(self, const int[:, ::1] children):
         cdef size_t n = self.n_points, length = n * self.n_parts, i
-        cdef Block rows = take_block(2 * n * length * sizeof(double))
+        cdef Workspace rows = Workspace(2 * n * length)
         for i in range(2 * n):
-            self.row[i] = <double*> rows.start + i * length
-        try:
-            return super().run(children)
-        finally:
-            give_block(rows)
+            self.row[i] = rows.start + i * length
+        return super().run(children)
 
     cdef void load_points(self, const int[:, ::1] children) noexcept nogil:
         """Give every point a slot, and its lines to points with lower ones."""

@@ -12,10 +12,6 @@ cdef inline void* allocate(size_t count, size_t size) except NULL nogil:
     return block
 
 
-cdef class Block:
-    cdef void* start
+cdef class Workspace:
+    cdef double* start
     cdef size_t size
-
-
-cdef Block take_block(size_t size)
-cdef void give_block(Block block) noexcept

@@ -1,55 +1,53 @@
 """Large blocks of memory that pass from instance to instance.
 
-Invariant: a block has one owner, or waits in `idle`, which is empty unless someone
-keeps blocks. A fresh block costs a page fault for every page that is touched, which
-for a curve of average linkage is as much as its repairs; one that waits costs nothing.
-Blocks are not zeroed. All of this runs under the interpreter's lock.
+Invariant: a block belongs to one workspace, or waits in `idle`, which is empty unless
+someone keeps blocks. A fresh block costs a page fault for every page that is touched,
+which can cost as much as the run it serves; one that waits costs nothing. Blocks are
+not zeroed. All of this happens under the interpreter's lock.
 """
 
 from contextlib import contextmanager
 
 from libc.stdlib cimport free, malloc
 
-cdef list idle = []
+cdef list idle = []         # (size, address) of each block
 cdef int n_keeping = 0
 
 
-cdef class Block:
-    """Memory that is freed with its last reference."""
+cdef class Workspace:
+    """A block of at least that many doubles, with anything in it."""
+
+    def __cinit__(self, size_t n_doubles):
+        cdef size_t address
+        self.size = max(n_doubles, 1) * sizeof(double)
+        for size, address in sorted(idle):
+            if size >= self.size:
+                idle.remove((size, address))
+                self.size = size
+                self.start = <double*> address
+                return
+        self.start = <double*> malloc(self.size)
+        if self.start == NULL:
+            raise MemoryError(f"{self.size} bytes for the lines between clusters")
 
     def __dealloc__(self):
-        free(self.start)
-
-
-cdef Block take_block(size_t size):
-    """Return a block of at least that size, with anything in it."""
-    cdef Block block
-    for block in idle:
-        if block.size >= size:
-            idle.remove(block)
-            return block
-    block = Block.__new__(Block)
-    block.start = malloc(size)
-    if block.start == NULL:
-        raise MemoryError(f"{size} bytes for the lines between clusters")
-    block.size = size
-    return block
-
-
-cdef void give_block(Block block) noexcept:
-    """Take a block back from its owner."""
-    if n_keeping:
-        idle.append(block)
+        if n_keeping and self.start != NULL:
+            idle.append((self.size, <size_t> self.start))
+        else:
+            free(self.start)
 
 
 @contextmanager
 def kept_blocks():
     """Keep blocks for the next instance, until all who want that are done."""
     global n_keeping
+    cdef size_t address
     n_keeping += 1
     try:
         yield
     finally:
         n_keeping -= 1
         if n_keeping == 0:
+            for _, address in idle:
+                free(<void*> address)
             idle.clear()

@@ -5,6 +5,7 @@ cimport cython
 from libc.math cimport fabs
 
 from .clusters cimport Clusters
+from .memory cimport Workspace
 
 
 cdef extern from *:
@@ -16,7 +17,7 @@ cdef extern from *:
 
 
 cdef class Rows(Clusters):
-    cdef double[::1] memory
+    cdef Workspace memory
     cdef int stride                 # doubles from row to row
     cdef double** spare             # rows that nobody holds
     cdef int n_spare

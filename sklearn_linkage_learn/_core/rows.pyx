@@ -9,13 +9,11 @@ use are columns to skip until half of all are. Cost: O(n) a scan. Rows change ha
 that max(2, 1 + n_parts) * 4 * n^2 bytes suffice.
 """
 
-import numpy as np
-
 from libc.math cimport INFINITY
 from libc.stdlib cimport free
 from libc.string cimport memcpy
 
-from .memory cimport allocate
+from .memory cimport Workspace, allocate
 from .row_loops cimport LANES, add_weighed, lane_minima, least, weigh
 
 cdef enum:
@@ -43,8 +41,7 @@ cdef class Rows(Clusters):
         if self.stride % 512 == 0:
             self.stride += LANES
         n_rows = max(n, (1 + self.n_parts) * ((n + 1) // 2)) + 2 * self.n_parts + 2
-        # NumPy asks for huge pages, which are touched for the first time at less cost.
-        self.memory = np.empty(n_rows * self.stride + LANES)
+        self.memory = Workspace(n_rows * self.stride + LANES)
         self.spare = <double**> allocate(n_rows, sizeof(double*))
         self.mixed_row = <double**> allocate(n, sizeof(double*))
         self.part_row = <double**> allocate(n * self.n_parts, sizeof(double*))
@@ -61,7 +58,7 @@ cdef class Rows(Clusters):
         self.candidate = <int*> allocate(n, sizeof(int))
         self.n_spare = n_rows
         for i in range(n_rows):
-            self.spare[n_rows - 1 - i] = &self.memory[i * self.stride]
+            self.spare[n_rows - 1 - i] = self.memory.start + i * self.stride
         for i in range(self.stride):
             self.absent[i] = 0.0 if i < n else INFINITY
             self.share[i] = self.ones[i] = 1.0
