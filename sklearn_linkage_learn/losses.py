@@ -307,7 +307,9 @@ def _encode(labels):
         raise ValueError(f"labels must be 1-dimensional, got shape {labels.shape}")
     if labels.size == 0:
         raise ValueError("labels must have at least one point, got none")
-    if any(isinstance(label, float) and label != label for label in labels.tolist()):
+    if labels.dtype.kind not in "biuSU" and any(
+        isinstance(label, float) and label != label for label in labels.tolist()
+    ):
         raise ValueError("labels must not contain NaN")
     try:
         names, codes = np.unique(labels, return_inverse=True)

@@ -329,16 +329,22 @@ cdef class Kinetic(FreeClusters):
 
     cdef void load_first_lines(self, int k) noexcept nogil:
         """Collect the lines of one of the two clusters that are merged, in its row."""
-        cdef int node = self.alive[k], a, c, slot = self.slot[node]
+        cdef int a, c, slot, n_parts = self.n_parts, own_slot = self.slot_at[k]
+        cdef double* row = self.row[self.alive[k]]
+        cdef double* planes = self.frees[k].lines
+        cdef double* second = planes + self.stride
         cdef double* own
         cdef const double* entry
         for a in range(self.n_alive):
-            own = self.row[node] + <Py_ssize_t> self.slot_at[a] * self.n_parts
+            slot = self.slot_at[a]
+            own = row + <Py_ssize_t> slot * n_parts
             entry = own
-            if self.slot_at[a] > slot:
-                entry = self.row[self.alive[a]] + <Py_ssize_t> slot * self.n_parts
-            for c in range(self.n_parts):
-                own[c] = self.frees[k].lines[c * self.stride + a] = entry[c]
+            if slot > own_slot:
+                entry = self.row[self.alive[a]] + <Py_ssize_t> own_slot * n_parts
+            own[0] = planes[a] = entry[0]
+            own[1] = second[a] = entry[1]
+            for c in range(2, n_parts):
+                own[c] = planes[c * self.stride + a] = entry[c]
         self.show(k)
 
     cdef int first_merge(self) except -1 nogil:

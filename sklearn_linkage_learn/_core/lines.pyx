@@ -115,12 +115,20 @@ cdef class Lines(TreeSweep):
     cdef void load_row(self, int point) noexcept nogil:
         """Store the lines of a point to those with lower slots."""
         cdef double* entry = self.row[point]
-        cdef int s, c, f
+        cdef const double* first = &self.distances[self.metric[0], 0]
+        cdef const double* second = &self.distances[self.metric[1], 0]
+        cdef Py_ssize_t n = self.n_points, low, high, pair
+        cdef int s, c
         for s in range(self.slot[point]):
-            for c in range(self.n_parts):
+            low = min(point, self.point_at[s])
+            high = max(point, self.point_at[s])
+            pair = low * n - low * (low + 1) // 2 + high - low - 1
+            for c in range(2, self.n_parts):
                 entry[c] = 0.0
-            for f in range(2):
-                entry[self.offset[f]] = self.distance(f, point, self.point_at[s])
+            # The second number comes last, as the first may be wider than one double.
+            entry[1] = 0.0
+            entry[0] = first[pair]
+            entry[self.offset[1]] = second[pair]
             entry += self.n_parts
 
     cdef int new_node(self) except -1 nogil:

@@ -63,7 +63,8 @@ cdef class Rows(Clusters):
             self.absent[i] = 0.0 if i < n else INFINITY
             self.share[i] = self.ones[i] = 1.0
         self.set_weights(alpha, beta)
-        self.load_points()
+        with nogil:
+            self.load_points()
 
     def __dealloc__(self):
         free(self.spare)
