@@ -58,6 +58,7 @@ cdef class FreeClusters(Lines):
         self.move_to_front(node)
         new.partner = new.blocker = new.cleared = -1
         new.stored = True
+        self.pieces.count.freed += 1
         self.load_lines(k)
         self.offer_partner(k)
         return k

@@ -51,3 +51,8 @@ def kept_blocks():
             for _, address in idle:
                 free(<void*> address)
             idle.clear()
+
+
+def idle_bytes():
+    """Return the size of all blocks that wait."""
+    return sum(size for size, _ in idle)

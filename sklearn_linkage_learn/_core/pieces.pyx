@@ -22,8 +22,9 @@ cdef class Pieces:
 
     @property
     def work(self):
-        """What the engine did, as a dict of counts."""
-        return {"events": self.n_events, **self.count}
+        """What the engine did, as a dict of those counts that it keeps."""
+        counts = {"events": self.n_events, **self.count}
+        return {name: count for name, count in counts.items() if count}
 
     cdef int add(self, double t, const MergeTree* tree) except -1 nogil:
         """The tree holds from t on; a second tree at the same t replaces the first."""
