@@ -25,8 +25,8 @@ from .predicates cimport (
 
 cdef extern from *:
     """
-    /* What `greatest` does, for n pairs of lines in planes and without a branch, so that
-       compilers vectorise it. What needs exact arithmetic gets -2 for its expiry. */
+    /* What `greatest` does, for n pairs of lines in planes and without a branch, so
+       that compilers vectorise it. What needs exact arithmetic expires at -2. */
     static void sll_greatest_lines(
         const double* u, const double* v, double* restrict out, Py_ssize_t stride,
         int n, double rest, double t)
@@ -96,9 +96,8 @@ cdef class EnvelopeKinetic(Kinetic):
         cdef int s
         Kinetic.load_row(self, point)
         for s in range(self.slot[point]):
-            entry[EXPIRY] = NEVER
-            entry[TOP] = entry[1]
-            entry += N_PARTS
+            entry[s * N_PARTS + EXPIRY] = NEVER
+            entry[s * N_PARTS + TOP] = entry[s * N_PARTS + 1]
 
     cdef bint has_expired(self, const double* line) noexcept nogil:
         return line[EXPIRY] <= self.t
@@ -340,7 +339,9 @@ cdef class EnvelopeKinetic(Kinetic):
             a = next_below(starts, ends, 1.0 - best, best, limit, a + 1, n)
         return best if best < 1.0 else NEVER
 
-    cdef inline double on_chord(self, double t, double height, double top) noexcept nogil:
+    cdef inline double on_chord(
+        self, double t, double height, double top
+    ) noexcept nogil:
         """The value at t of the chord from `height` now to `top` at 1."""
         return height + (t - self.t) / self.rest * (top - height)
 
@@ -442,7 +443,8 @@ cdef class EnvelopeKinetic(Kinetic):
         cdef const double* ends = self.shows(k, 1)
         cdef double start = self.start[node], end = self.end[node], at = min(until, 1.0)
         cdef double limit = self.limit((1.0 - at) * start + at * end)
-        cdef int n = self.n_alive, a = next_below(starts, ends, 1.0 - at, at, limit, 2, n)
+        cdef int n = self.n_alive, a
+        a = next_below(starts, ends, 1.0 - at, at, limit, 2, n)
         while a < n:
             self.renew(k, a)
             if crossing_bound(start, end, starts[a], ends[a], 0.0) < until:
