@@ -15,13 +15,14 @@ from libc.math cimport fabs
 from libc.stdlib cimport free
 from libc.string cimport memcpy
 
-from .free_clusters cimport FAR, next_below
+from .free_clusters cimport FAR
 from .kinetic cimport Kinetic
 from .memory cimport allocate
 from .predicates cimport (
     Expansion, NEVER, TOLERANCE, crossing_bound, first_negative, gap_of_lines,
     order_at,
 )
+from .row_loops cimport next_below
 
 cdef extern from *:
     """

@@ -100,13 +100,7 @@ cdef class FreeClusters(Lines):
     ) noexcept nogil
     cdef double certificate(self, int k, int l) noexcept nogil
     cdef double exact_failure(self, int node) except? -1 nogil
-    cdef bint holds(self, int node) noexcept nogil
-    cdef bint is_nearer(self, int k, int a, int node, double height) noexcept nogil
-    cdef double tighten(self, int node, double fail) noexcept nogil
     cdef void carry_out(self, int node) noexcept nogil
-    cdef double crossing_before(
-        self, int k, int a, int node, double fail
-    ) noexcept nogil
     cdef void join_frees(self, int k, int l, int node) noexcept nogil
 
     cdef void offer_partner(self, int k) noexcept nogil
@@ -121,9 +115,3 @@ cdef class FreeClusters(Lines):
     cdef void replace_alive(self, int a, int b, int node) noexcept nogil
     cdef void move_column(self, int source, int target) noexcept nogil
     cdef void swap_places(self, int a, int b) noexcept nogil
-
-
-cdef int next_below(
-    const double* starts, const double* ends, double rest, double t, double limit,
-    int a, int end,
-) noexcept nogil

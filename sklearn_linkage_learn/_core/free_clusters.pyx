@@ -8,7 +8,6 @@ comparisons of Lines. Cost: O(alive) to free a cluster, to find its nearest one 
 join two.
 """
 
-from libc.math cimport fabs
 from libc.stdlib cimport free
 
 from .lines cimport Lines, MOST_PARTS
@@ -16,9 +15,7 @@ from .memory cimport allocate
 from .predicates cimport (
     COMPLETE, NEVER, SINGLE, WARD, add_wide, crossing_bound, is_quotient,
 )
-
-cdef enum:
-    BLOCK = 16
+from .row_loops cimport join_greatest, join_least, join_sums, next_below
 
 
 cdef class FreeClusters(Lines):
@@ -340,38 +337,7 @@ cdef class FreeClusters(Lines):
                 a = next_below(starts, ends, rest, best, limit, a + 1, n)
         return best if best < 1.0 else NEVER
 
-    # Merges of the sequence beside free clusters.
-
-    cdef bint holds(self, int node) noexcept nogil:
-        """Whether a merge is nearer than either child and any free cluster."""
-        cdef double height = self.mix(self.start[node], self.end[node])
-        cdef double limit = height + self.margin(height)
-        cdef int left = self.left[node], right = self.right[node], k
-        cdef int a = self.place[left], b = self.place[right]
-        for k in range(self.n_free):
-            if self.value(k, a) <= limit and self.is_nearer(k, a, node, height):
-                return False
-            if self.value(k, b) <= limit and self.is_nearer(k, b, node, height):
-                return False
-        return True
-
-    cdef bint is_nearer(self, int k, int a, int node, double height) noexcept nogil:
-        """Whether free cluster k and the one at a are nearer than a merge."""
-        cdef double margin = self.margin(height)
-        self.renew(k, a)
-        if fabs(self.value(k, a) - height) > margin:
-            return self.value(k, a) < height
-        return self.compare(
-            self.alive[k], self.alive[a], self.left[node], self.right[node]
-        ) < 0
-
-    cdef double tighten(self, int node, double fail) noexcept nogil:
-        """Before when no free cluster gets nearer to a merge's children, or `fail`."""
-        cdef int a = self.place[self.left[node]], b = self.place[self.right[node]], k
-        for k in range(self.n_free):
-            fail = self.crossing_before(k, a, node, fail)
-            fail = self.crossing_before(k, b, node, fail)
-        return fail
+    # Merges.
 
     cdef void carry_out(self, int node) noexcept nogil:
         """Carry out a merge of the sequence beside the free clusters."""
@@ -384,20 +350,6 @@ cdef class FreeClusters(Lines):
             if self.frees[k].stored:
                 self.write(k, a, self.row[self.alive[k]], self.slot[node])
         self.replace_alive(a, b, node)
-
-    cdef double crossing_before(
-        self, int k, int a, int node, double fail
-    ) noexcept nogil:
-        """No later than where the line at a gets below a merge, or `fail`."""
-        cdef double start = self.start[node], end = self.end[node]
-        cdef double until = min(fail, 1.0), rest = 1.0 - until
-        cdef double value = rest * self.shows(k, 0)[a] + until * self.shows(k, 1)[a]
-        if value > self.limit(rest * start + until * end):
-            return fail
-        self.renew(k, a)
-        return min(fail, crossing_bound(
-            start, end, self.shows(k, 0)[a], self.shows(k, 1)[a], self.slack
-        ))
 
     cdef void join_entries(self, int k, int a, int b, int node) noexcept nogil:
         """A free cluster's lines at a and b become that to their union, at a."""
@@ -435,8 +387,6 @@ cdef class FreeClusters(Lines):
                 self.frees[k].blocker = node
                 self.idle_below = 0.0
 
-    # Merges of free clusters.
-
     cdef void join_frees(self, int k, int l, int node) noexcept nogil:
         """Free clusters k and l become one, `node`, with lines of its own, at k."""
         cdef int left = self.alive[k], right = self.alive[l], last
@@ -469,16 +419,14 @@ cdef class FreeClusters(Lines):
         """The lines of the union of k and l, in place of those of k."""
         cdef double* u
         cdef const double* v
-        cdef int f, a
+        cdef int f
         for f in range(2):
             u = self.frees[k].lines + self.offset[f] * self.stride
             v = self.frees[l].lines + self.offset[f] * self.stride
             if self.kind[f] == SINGLE:
-                for a in range(self.n_alive):
-                    u[a] = min(u[a], v[a])
+                join_least(u, v, self.n_alive)
             elif self.kind[f] == COMPLETE:
-                for a in range(self.n_alive):
-                    u[a] = max(u[a], v[a])
+                join_greatest(u, v, self.n_alive)
             else:
                 add_planes(u, v, self.width[f], self.n_alive, self.stride)
 
@@ -514,47 +462,15 @@ cdef class FreeClusters(Lines):
                 self.write(j, k, self.row[self.alive[j]], self.slot_at[k])
 
 
-cdef int next_below(
-    const double* starts, const double* ends, double rest, double t, double limit,
-    int a, int end,
-) noexcept nogil:
-    """The first line from a on whose value at t is not above the limit, or `end`.
-
-    Few are, so that whole blocks are passed over, in a form compilers vectorise.
-    """
-    cdef long long n_below
-    cdef int i
-    while a + BLOCK <= end:
-        n_below = 0
-        for i in range(BLOCK):
-            n_below += rest * starts[a + i] + t * ends[a + i] <= limit
-        if n_below:
-            break
-        a += BLOCK
-    while a < end and rest * starts[a] + t * ends[a] > limit:
-        a += 1
-    return a
-
-
 cdef void add_planes(
     double* u, const double* v, int width, int count, Py_ssize_t stride
 ) noexcept nogil:
     """u += v for `count` numbers of `width` doubles, plane by plane."""
-    cdef double* low = u + stride
-    cdef const double* other_low = v + stride
     cdef double a[MOST_PARTS]
     cdef double b[MOST_PARTS]
-    cdef double high, rest
     cdef int i, c
     if width == 2:
-        # As `add_wide`, in a form that compilers vectorise.
-        for i in range(count):
-            high = u[i] + v[i]
-            rest = high - u[i]
-            rest = (u[i] - (high - rest)) + (v[i] - rest)
-            rest += low[i] + other_low[i]
-            u[i] = high + rest
-            low[i] = rest - (u[i] - high)
+        join_sums(u, u + stride, v, v + stride, count)
         return
     for i in range(count):
         for c in range(width):

@@ -22,6 +22,12 @@ cdef class Kinetic(FreeClusters):
     cdef int replay(self, int node) except -1 nogil
     cdef bint still_holds(self, int node) noexcept nogil
     cdef void update_merge(self, int node) noexcept nogil
+    cdef bint holds(self, int node) noexcept nogil
+    cdef bint is_nearer(self, int k, int a, int node, double height) noexcept nogil
+    cdef double tighten(self, int node, double fail) noexcept nogil
+    cdef double crossing_before(
+        self, int k, int a, int node, double fail
+    ) noexcept nogil
     cdef void emit(self, int node) noexcept nogil
     cdef void keep(self, int node) noexcept nogil
     cdef bint merge_nearest(self, double limit) except -1 nogil

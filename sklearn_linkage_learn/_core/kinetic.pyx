@@ -15,10 +15,12 @@ clusters the rest of the sequence stands. Cost: O(n) a repair for most, O(n^2) b
 for each part of a line.
 """
 
+from libc.math cimport fabs
 from libc.stdlib cimport free
 
 from .free_clusters cimport FAR, FreeClusters
 from .memory cimport allocate
+from .predicates cimport crossing_bound
 
 
 cdef class Kinetic(FreeClusters):
@@ -162,6 +164,51 @@ cdef class Kinetic(FreeClusters):
 
     cdef void update_merge(self, int node) noexcept nogil:
         """Bring the line of a merge up to date, where lines expire."""
+
+    cdef bint holds(self, int node) noexcept nogil:
+        """Whether a merge is nearer than either child and any free cluster."""
+        cdef double height = self.mix(self.start[node], self.end[node])
+        cdef double limit = height + self.margin(height)
+        cdef int left = self.left[node], right = self.right[node], k
+        cdef int a = self.place[left], b = self.place[right]
+        for k in range(self.n_free):
+            if self.value(k, a) <= limit and self.is_nearer(k, a, node, height):
+                return False
+            if self.value(k, b) <= limit and self.is_nearer(k, b, node, height):
+                return False
+        return True
+
+    cdef bint is_nearer(self, int k, int a, int node, double height) noexcept nogil:
+        """Whether free cluster k and the one at a are nearer than a merge."""
+        cdef double margin = self.margin(height)
+        self.renew(k, a)
+        if fabs(self.value(k, a) - height) > margin:
+            return self.value(k, a) < height
+        return self.compare(
+            self.alive[k], self.alive[a], self.left[node], self.right[node]
+        ) < 0
+
+    cdef double tighten(self, int node, double fail) noexcept nogil:
+        """Before when no free cluster gets nearer to a merge's children, or `fail`."""
+        cdef int a = self.place[self.left[node]], b = self.place[self.right[node]], k
+        for k in range(self.n_free):
+            fail = self.crossing_before(k, a, node, fail)
+            fail = self.crossing_before(k, b, node, fail)
+        return fail
+
+    cdef double crossing_before(
+        self, int k, int a, int node, double fail
+    ) noexcept nogil:
+        """No later than where the line at a gets below a merge, or `fail`."""
+        cdef double start = self.start[node], end = self.end[node]
+        cdef double until = min(fail, 1.0), rest = 1.0 - until
+        cdef double value = rest * self.shows(k, 0)[a] + until * self.shows(k, 1)[a]
+        if value > self.limit(rest * start + until * end):
+            return fail
+        self.renew(k, a)
+        return min(fail, crossing_bound(
+            start, end, self.shows(k, 0)[a], self.shows(k, 1)[a], self.slack
+        ))
 
     cdef void emit(self, int node) noexcept nogil:
         self.repaired[self.n_repaired] = node

@@ -9,6 +9,7 @@ from libc.math cimport INFINITY
 
 cdef enum:
     LANES = 32
+    BLOCK = 16
 
 
 cdef inline void lane_minima(
@@ -119,3 +120,25 @@ cdef inline void extend(
         positive = value if value > 0.0 else INFINITY
         low[x] = positive if positive < low[x] else low[x]
         top[x] = value if value > top[x] else top[x]
+
+
+cdef inline int next_below(
+    const double* starts, const double* ends, double rest, double t, double limit,
+    int a, int end,
+) noexcept nogil:
+    """The first line from a on whose value at t is not above the limit, or `end`.
+
+    Few are, so that whole blocks are passed over, in a form compilers vectorise.
+    """
+    cdef long long n_below
+    cdef int i
+    while a + BLOCK <= end:
+        n_below = 0
+        for i in range(BLOCK):
+            n_below += rest * starts[a + i] + t * ends[a + i] <= limit
+        if n_below:
+            break
+        a += BLOCK
+    while a < end and rest * starts[a] + t * ends[a] > limit:
+        a += 1
+    return a
