@@ -29,7 +29,8 @@ cdef class Kinetic(FreeClusters):
         self, int k, int a, int node, double fail
     ) noexcept nogil
     cdef void emit(self, int node) noexcept nogil
-    cdef void keep(self, int node) noexcept nogil
+    cdef void keep(self, int node, double fail) noexcept nogil
+    cdef bint is_out_of_reach(self, int node) noexcept nogil
     cdef bint merge_nearest(self, double limit) except -1 nogil
     cdef int merge_free(self, int k, int l) except -1 nogil
     cdef int new_cluster(self, int k, int l) except -1 nogil

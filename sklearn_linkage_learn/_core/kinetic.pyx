@@ -148,14 +148,43 @@ cdef class Kinetic(FreeClusters):
         cdef int left = self.left[node], right = self.right[node]
         if self.ghost_at[left] >= 0 or self.ghost_at[right] >= 0:
             self.extend_ghost(node, left, right)
+        elif self.is_out_of_reach(node):
+            self.keep(node, self.fails[node])
         elif self.fails[node] <= self.t or not self.still_holds(node):
             # One that fails at this very parameter is redone here, not in a repair
             # of its own.
             self.free_children(node)
             self.add_ghost(node, left, right)
         else:
-            self.keep(node)
+            self.keep(node, self.tighten(node, self.fails[node]))
         return 0
+
+    cdef bint is_out_of_reach(self, int node) noexcept nogil:
+        """Whether no free cluster gets near a merge before its certificate ends.
+
+        That is so for most, and spares them what follows.
+        """
+        cdef double start = self.start[node], end = self.end[node], t = self.t
+        cdef double until = min(self.fails[node], 1.0), rest = self.rest, last_rest
+        cdef double now = self.limit(rest * start + t * end), last
+        cdef int a = self.place[self.left[node]], b = self.place[self.right[node]], k
+        cdef const double* starts
+        cdef const double* ends
+        if self.expiring or until <= t:
+            return False
+        last_rest = 1.0 - until
+        last = self.limit(last_rest * start + until * end)
+        for k in range(self.n_free):
+            starts = self.shows(k, 0)
+            ends = self.shows(k, 1)
+            if (
+                (rest * starts[a] + t * ends[a] <= now)
+                | (rest * starts[b] + t * ends[b] <= now)
+                | (last_rest * starts[a] + until * ends[a] <= last)
+                | (last_rest * starts[b] + until * ends[b] <= last)
+            ):
+                return False
+        return True
 
     cdef bint still_holds(self, int node) noexcept nogil:
         if self.expiring:
@@ -215,10 +244,10 @@ cdef class Kinetic(FreeClusters):
         self.position[node] = self.failing + self.n_repaired
         self.n_repaired += 1
 
-    cdef void keep(self, int node) noexcept nogil:
+    cdef void keep(self, int node, double fail) noexcept nogil:
         """The old merge holds; free clusters now compete with it as well."""
         self.emit(node)
-        self.fails[node] = self.tighten(node, self.fails[node])
+        self.fails[node] = fail
         self.carry_out(node)
         self.pieces.count.kept += 1
 
