@@ -193,6 +193,16 @@ def work_of(pieces):
     return {**counted, **getattr(pieces, "work", {})}
 
 
+def medians(found):
+    """The median over instances of each number: 0 if not counted, None if not known."""
+    keys = dict.fromkeys(key for one in found for key in one)
+    columns = {key: [one.get(key, 0) for one in found] for key in keys}
+    return {
+        key: None if None in column else float(np.median(column))
+        for key, column in columns.items()
+    }
+
+
 def command_line(description, instances, repeats):
     """A parser with the options that all scripts have."""
     parser = argparse.ArgumentParser(

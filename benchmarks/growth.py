@@ -16,6 +16,7 @@ from _common import (
     Problem,
     command_line,
     in_turn,
+    medians,
     number,
     report,
     settings_of,
@@ -50,10 +51,7 @@ def measure(data, n, settings):
         work = partial(problem.run_at, 0.5, distances)
         time, _ = in_turn(work, distances[0], settings.repeats)
         found[RUN].append({"seconds": time})
-    return {
-        name: {key: float(np.median([one[key] for one in many])) for key in many[0]}
-        for name, many in found.items()
-    }
+    return {name: medians(many) for name, many in found.items()}
 
 
 def exponent(sizes, values):

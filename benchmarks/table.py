@@ -25,6 +25,7 @@ from _common import (
     has_data,
     in_fresh_process,
     in_turn,
+    medians,
     number,
     peak_extra_bytes,
     report,
@@ -196,15 +197,6 @@ def measure_row(row, settings):
     """What was found on each instance of a row, each in a process of its own."""
     seeds = range(1 if row.one_instance else settings.instances)
     return [in_fresh_process(row.measure, row.problem, settings, s) for s in seeds]
-
-
-def medians(found):
-    """The median over instances of each number; None if one is not known."""
-    columns = {key: [one[key] for one in found] for key in found[0]}
-    return {
-        key: None if None in column else float(np.median(column))
-        for key, column in columns.items()
-    }
 
 
 def met(row, value):
