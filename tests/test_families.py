@@ -178,6 +178,17 @@ def test_curve_equals_loss_of_a_run_at_every_midpoint(name, loss, linkages):
         assert curve(t) == loss_of_run(kernel, Z)
 
 
+@pytest.mark.parametrize("linkages", PAIRS)
+def test_curve_equals_loss_of_a_run_after_many_repairs(linkages):
+    rng = np.random.default_rng(11)
+    d = pdist(rng.normal(size=(200, 8)))
+    kernel = make_loss("dendrogram_purity", rng.integers(0, 5, size=200))
+    curve = merge_curve(d, linkages, kernel)
+    assert curve.n_pieces > 50
+    for t in (curve.breakpoints[1:] + curve.breakpoints[:-1]) / 2:
+        assert curve(t) == loss_of_run(kernel, mixed_linkage([d], linkages, weights(t)))
+
+
 def loss_of_run(kernel, Z):
     children = np.ascontiguousarray(Z[:, :2], dtype=np.intc)
     return evaluate_linkage(kernel, children, np.ascontiguousarray(Z[:, 2]))[1]

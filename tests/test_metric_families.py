@@ -7,6 +7,7 @@ import numpy as np
 import oracle
 import pytest
 from make_data import GENERATORS, labels, of_points
+from scipy.spatial.distance import pdist
 from test_families import (
     ORACLE_LOSSES,
     assert_same_curve,
@@ -170,6 +171,19 @@ def test_curve_equals_loss_of_a_run_at_every_midpoint(data, loss, linkage):
     # Nearer to a breakpoint than this nothing is promised.
     middles = middles[np.diff(curve.breakpoints) > 2e-12]
     for t in (0.0, *middles, 1.0):
+        Z = mixed_linkage(distances, [linkage], [1.0], weights(t))
+        assert curve(t) == loss_of_run(kernel, Z)
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("linkage", ["complete", "average"])
+def test_curve_equals_loss_of_a_run_after_many_repairs(seed, linkage):
+    rng = np.random.default_rng(seed)
+    distances = [pdist(rng.normal(size=(120, 2))) for _ in range(2)]
+    kernel = make_loss("hamming", rng.integers(0, 6, size=120))
+    curve = metric_curve(distances, linkage, kernel)
+    assert curve.n_pieces > 90
+    for t in (curve.breakpoints[1:] + curve.breakpoints[:-1]) / 2:
         Z = mixed_linkage(distances, [linkage], [1.0], weights(t))
         assert curve(t) == loss_of_run(kernel, Z)
 

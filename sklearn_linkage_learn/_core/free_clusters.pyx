@@ -74,7 +74,11 @@ cdef class FreeClusters(Lines):
         return 0
 
     cdef void set_bound(self, int k) noexcept nogil:
-        """Free cluster k is part of the sequence again."""
+        """Free cluster k is part of the sequence again.
+
+        It blocks no one: free clusters that were farther from it than from their
+        partners still are.
+        """
         cdef int last = self.n_free - 1
         cdef FreeCluster cluster = self.frees[k]
         self.swap_places(k, last)
@@ -82,9 +86,6 @@ cdef class FreeClusters(Lines):
         self.frees[last] = cluster
         self.n_free = last
         self.forget_partner(self.alive[last])
-        for k in range(last):
-            if self.value(k, last) <= self.limit(self.frees[k].gap):
-                self.frees[k].cleared = -1
         self.idle_below = 0.0
 
     cdef void set_all_bound(self) noexcept nogil:
