@@ -53,7 +53,7 @@ class Prepared:
     Attributes
     ----------
     distances : ndarray of shape (n_metrics, n_pairs)
-        Squared for Ward linkage, scaled by a power of two if they are extreme.
+        Scaled by a power of two if they are extreme, then squared for Ward linkage.
     exponent : int
         That power of two, 0 for all but extreme data.
     """
@@ -62,28 +62,16 @@ class Prepared:
         if len(distances) == 1:
             distances = np.asarray(distances[0])[np.newaxis]
         self.distances = np.ascontiguousarray(distances, dtype=np.float64)
-        if squared:
-            self.distances = self.distances**2
         self.n_points = n_points_of(self.distances)
-        self._low, self._top = extent(self.distances)
-        self.exponent = self._scale_exponent()
+        power = 2 if squared else 1
+        low, top = extent(self.distances)
+        self.exponent = _scale_exponent(low, top, power)
         if self.exponent:
             self.distances = np.ldexp(self.distances, self.exponent)
-            self._top = math.ldexp(self._top, self.exponent)
-            self._low = math.ldexp(self._low, self.exponent)
-
-    def _scale_exponent(self):
-        """Bring distances where exact products can neither underflow nor overflow."""
-        low, top = self._low, self._top
-        if top == 0.0 or (2.0**-100 <= top <= 2.0**300 and low >= 2.0**-700):
-            return 0
-        # Squares may have overflowed, all of them even: that is no span at all.
-        if not math.log2(top) - math.log2(low) <= 1000:
-            raise ValueError(
-                f"distances span from {low:g} to {top:g}, too far for exact "
-                "arithmetic: raise the smallest or lower the largest ones"
-            )
-        return 300 - math.frexp(top)[1]
+        if squared:
+            self.distances = self.distances**2
+        self._low = math.ldexp(low, self.exponent) ** power
+        self._top = math.ldexp(top, self.exponent) ** power
 
     @property
     def sum_width(self):
@@ -204,12 +192,29 @@ def mixed_linkage(distances, linkages, alpha, beta=((1.0, 0.0),)):
     children, heights, sizes = prepared.run(linkages, alpha, beta)
     Z = np.empty((len(heights), 4))
     Z[:, :2] = children
-    Z[:, 2] = np.ldexp(heights, -prepared.exponent)
     Z[:, 3] = sizes
     if ward:
         # Rounded distances may be a little less than Euclidean.
-        Z[:, 2] = np.sqrt(2 * np.maximum(Z[:, 2], 0.0))
+        heights = np.sqrt(2 * np.maximum(heights, 0.0))
+    Z[:, 2] = np.ldexp(heights, -prepared.exponent)
     return Z
+
+
+def _scale_exponent(low, top, power):
+    """Bring distances where exact products can neither underflow nor overflow.
+
+    `low` and `top` are the least distance but zero and the largest one; engines work
+    on this power of distances.
+    """
+    usual = 2.0 ** (-100 / power) <= top <= 2.0 ** (300 / power)
+    if top == 0.0 or (usual and low >= 2.0 ** (-700 / power)):
+        return 0
+    if power * (math.log2(top) - math.log2(low)) > 1000:
+        raise ValueError(
+            f"distances span from {low:g} to {top:g}, too far for exact "
+            "arithmetic: raise the smallest or lower the largest ones"
+        )
+    return 300 // power - math.frexp(top)[1]
 
 
 def _curve(pieces):

@@ -3,6 +3,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 # Plots are drawn without a screen.
 os.environ.setdefault("MPLBACKEND", "Agg")
@@ -15,6 +16,14 @@ CHECKOUT = Path(__file__).resolve().parents[1]
 CORE = CHECKOUT / "sklearn_linkage_learn" / "_core"
 if not [*CORE.glob("*.so"), *CORE.glob("*.pyd")]:
     sys.path[:] = [p for p in sys.path if Path(p).resolve() != CHECKOUT]
+
+# The same examples in every run; tests/fuzz.py is for new ones. A slow machine is no
+# failure.
+settings.register_profile("fixed", derandomize=True, database=None, deadline=None)
+settings.register_profile(
+    "long", parent=settings.get_profile("fixed"), derandomize=False, max_examples=5000
+)
+settings.load_profile("fixed")
 
 
 @pytest.fixture(autouse=True)
