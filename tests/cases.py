@@ -134,8 +134,8 @@ def far_from(*breakpoints):
 
 
 def bounds(curve, t):
-    lower = curve if curve.is_exact else PiecewiseConstant(
-        curve.breakpoints, curve.lower
+    lower = (
+        curve if curve.is_exact else PiecewiseConstant(curve.breakpoints, curve.lower)
     )
     return lower(t), curve(t)
 
