@@ -16,7 +16,7 @@ from collections import Counter
 from dataclasses import replace
 
 import numpy as np
-from cases import Case, check, check_with_fractions
+from cases import MOST_POINTS_OF_TREE, Case, check, check_with_fractions
 from make_data import GENERATORS, square
 from make_data import labels as random_labels
 from scipy.spatial.distance import squareform
@@ -47,9 +47,12 @@ def any_matrix(n, rng):
 def random_case(rng):
     of_metrics = rng.random() < 0.5
     n = rng.integers(2, 13)
-    if rng.random() < 0.1:
+    size = rng.random()
+    if size < 0.005:
+        n = rng.integers(MOST_POINTS_OF_TREE + 1, 150)
+    elif size < 0.1:
         # Of two metrics, execution trees grow fast.
-        n = rng.integers(13, 20 if of_metrics else 40)
+        n = rng.integers(13, 20 if of_metrics else MOST_POINTS_OF_TREE + 1)
     n_labels = rng.integers(1, min(n, rng.choice([4, 16])) + 1)
     normalize = None
     if not of_metrics:
