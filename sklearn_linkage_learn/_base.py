@@ -20,6 +20,7 @@ from sklearn.utils.validation import check_is_fitted, check_memory
 from ._core.memory import kept_blocks
 from ._instances import all_or_nothing, blame, read_instances
 from ._interpolated import check_cluster_count, count_below, flat_clusters
+from ._pickling import VersionedPickle
 from ._piecewise import PiecewiseConstant, widest_optimal_interval
 from .losses import LOSSES
 
@@ -56,7 +57,7 @@ class Family(ABC):
         """Return that algorithm as an estimator of its own."""
 
 
-class InstanceLearner(BaseEstimator, ABC):
+class InstanceLearner(VersionedPickle, BaseEstimator, ABC):
     """A learner without its family; a subclass sets `_parameter` and makes the family.
 
     It is a clusterer by its tag but no :class:`~sklearn.base.ClusterMixin`, whose
