@@ -178,9 +178,9 @@ class InstanceLearner(VersionedPickle, BaseEstimator, ABC):
     def _check_same_family(self, family, problem):
         if (family, self.loss) != (self._family, self._fitted_loss):
             raise ValueError(
-                f"{problem} curves of another family or loss. They "
-                f"are of {self._family}, loss={self._fitted_loss!r}; set are now "
-                f"{family}, loss={self.loss!r}. Use fit to start anew."
+                f"{problem} curves of another family or loss. They are of "
+                f"{self._family}, loss={self._fitted_loss!r}; set are now {family}, "
+                f"loss={self.loss!r}. Use fit to start anew."
             )
 
     def _restore(self, measured, label_counts):

@@ -2,7 +2,8 @@
 
 The text holds what was measured of each instance, and first of all what follows from
 it, for other readers. This package computes that again, by the code that `fit` uses.
-To read a text is safe, whoever wrote it: names in it are only compared.
+A text need not be trusted: its names are looked up in the tables below and nowhere
+else.
 """
 
 import json
@@ -48,8 +49,8 @@ _KINDS = {
 def to_json(estimator):
     """Write what an estimator has learned as plain JSON.
 
-    Nobody has to trust it as a pickle has to be trusted, later versions of this
-    package read it, and so do other programs.
+    Unlike a pickle, it can be loaded without trusting who wrote it, by all later
+    versions of this package, and it can be read by other programs.
 
     Parameters
     ----------
@@ -243,7 +244,7 @@ def _written(name, value):
     if callable(value):
         raise ValueError(
             f"{name} is a function, {value!r}, which JSON cannot hold. Pickle the "
-            "estimator, or do without: distances of any kind can be precomputed."
+            "estimator, or use precomputed distances and a loss that has a name."
         )
     raise ValueError(f"{name} is {value!r}, which JSON cannot hold.")
 

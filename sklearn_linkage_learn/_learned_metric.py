@@ -145,6 +145,7 @@ class LearnedMetricLinkage(InstanceLearner):
     LearnedLinkage : Learns the mix of two linkages.
     InterpolatedLinkage : The algorithm at one beta.
     sklearn_linkage_learn.metrics : Distances of objects that are not rows of numbers.
+    to_json : Keeps what was learned, as plain JSON.
 
     Notes
     -----
