@@ -280,7 +280,9 @@ def _parse(text):
     try:
         document = json.loads(text, parse_constant=_refuse, parse_int=_read_integer)
     except ValueError as error:
-        raise ValueError(f"text is not JSON: {error}") from error
+        raise ValueError(
+            f"text must be JSON, not the name of a file or anything else: {error}"
+        ) from error
     if type(document) is not dict or document.get("format") != _FORMAT:
         raise ValueError(
             f"text is not from to_json: its field 'format' must be {_FORMAT!r}."

@@ -345,11 +345,11 @@ FIRST = ("instances", 0)
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "^text is not JSON: "),
-        ("learner.json", "^text is not JSON: "),
-        ('{"format": ', "^text is not JSON: "),
-        ("\x80\x04.", "^text is not JSON: "),
-        ('{"format": NaN}', "text is not JSON: NaN is no number"),
+        ("", "^text must be JSON, not the name of a file"),
+        ("learner.json", "^text must be JSON, not the name of a file"),
+        ('{"format": ', "^text must be JSON, not the name of a file"),
+        ("\x80\x04.", "^text must be JSON, not the name of a file"),
+        ('{"format": NaN}', "text must be JSON.*NaN is no number"),
         ('{"format": -Infinity}', "-Infinity is no number"),
         ('{"format": 1' + 400 * "0" + "}", "is too large"),
         ('{"format": 1' + 9000 * "0" + "}", "is too large"),
