@@ -353,7 +353,7 @@ FIRST = ("instances", 0)
         ('{"format": -Infinity}', "-Infinity is no number"),
         ('{"format": 1' + 400 * "0" + "}", "is too large"),
         ('{"format": 1' + 9000 * "0" + "}", "is too large"),
-        (100_000 * "[", "text is (nested too deeply|not JSON)"),
+        (100_000 * "[", "text (is nested too deeply|must be JSON)"),
         ("[]", "text is not from to_json: its field 'format'"),
         ("{}", "text is not from to_json"),
         ("null", "text is not from to_json"),
