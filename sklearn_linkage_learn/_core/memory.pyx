@@ -20,7 +20,7 @@ cdef class Workspace:
     def __cinit__(self, size_t n_rows, size_t length):
         cdef size_t address
         self.step = length + GAP
-        self.size = max(n_rows * self.step - GAP, 1) * sizeof(double)
+        self.size = max(n_rows * self.step - GAP, <size_t> 1) * sizeof(double)
         for size, address in sorted(idle):
             if size >= self.size:
                 idle.remove((size, address))
