@@ -23,6 +23,7 @@ from ._errors import blame, is_sequence, name_of
 from ._instances import all_or_nothing, read_instances
 from ._interpolated import check_cluster_count, count_below, flat_clusters
 from ._limits import check_room_for_all
+from ._pickling import VersionedPickle
 from ._piecewise import PiecewiseConstant, widest_optimal_interval
 from .losses import LOSSES, evaluate, kernel_bytes
 
@@ -62,7 +63,7 @@ class Family(ABC):
         """Return that algorithm as an estimator of its own."""
 
 
-class InstanceLearner(BaseEstimator, ABC):
+class InstanceLearner(VersionedPickle, BaseEstimator, ABC):
     """A learner without its family; a subclass sets `_parameter` and makes the family.
 
     It is a clusterer by its tag but no :class:`~sklearn.base.ClusterMixin`, whose
@@ -142,23 +143,11 @@ class InstanceLearner(BaseEstimator, ABC):
     @all_or_nothing
     @_fit_context(prefer_skip_nested_validation=True)
     def _learn(self, X, y, groups, measured, label_counts, reset=True, check=None):
-        if self.n_clusters is not None and self.distance_threshold is not None:
-            raise ValueError(
-                "At most one of n_clusters and distance_threshold can be set, got "
-                f"n_clusters={self.n_clusters} and "
-                f"distance_threshold={self.distance_threshold}."
-            )
-        family = self._make_family()
+        family = self._checked_family()
         memory = check_memory(self.memory)
         source = _source_of(self.loss, must_pickle=self.memory is not None)
         if not reset:
-            family = family.bind(self)
-        if not reset and (family, self.loss) != (self._family, self._fitted_loss):
-            raise ValueError(
-                "partial_fit cannot add to curves of another family or loss. They "
-                f"are of {self._family}, loss={self._fitted_loss!r}; set are now "
-                f"{family}, loss={self.loss!r}. Use fit to start anew."
-            )
+            self._check_same_family(family.bind(self), "partial_fit cannot add to")
         instances = read_instances(
             self,
             X,
@@ -179,7 +168,7 @@ class InstanceLearner(BaseEstimator, ABC):
         n_labels = np.array(label_counts[-len(instances) :])
         losses = kernel_bytes(self.loss, np.array(instances.sizes), n_labels)
         self._check_room(instances, "Learning from", family.curve_bytes, losses)
-        self._measured = measured + self._map(
+        measured = measured + self._map(
             _measure,
             instances,
             family,
@@ -188,8 +177,35 @@ class InstanceLearner(BaseEstimator, ABC):
             memory,
             show=self.verbose > 0,
         )
-        self._label_counts = label_counts
-        self._family, curves = family.conclude(self._measured)
+        return self._conclude(family, measured, label_counts)
+
+    def _checked_family(self):
+        if self.n_clusters is not None and self.distance_threshold is not None:
+            raise ValueError(
+                "At most one of n_clusters and distance_threshold can be set, got "
+                f"n_clusters={self.n_clusters} and "
+                f"distance_threshold={self.distance_threshold}."
+            )
+        return self._make_family()
+
+    def _check_same_family(self, family, problem):
+        if (family, self.loss) != (self._family, self._fitted_loss):
+            raise ValueError(
+                f"{problem} curves of another family or loss. They are of "
+                f"{self._family}, loss={self._fitted_loss!r}; set are now {family}, "
+                f"loss={self.loss!r}. Use fit to start anew."
+            )
+
+    def _restore(self, measured, label_counts):
+        """Learn again from what was measured of instances whose features are known."""
+        self._validate_params()
+        family = self._checked_family().bind(self)
+        return self._conclude(family, measured, label_counts)
+
+    def _conclude(self, family, measured, label_counts):
+        """Set all that follows from what was measured of the instances."""
+        self._measured, self._label_counts = measured, label_counts
+        self._family, curves = family.conclude(measured)
         self._fitted_loss = self.loss
         self.instance_curves_ = list(curves)
         self.algorithm_ = family.algorithm

@@ -13,12 +13,13 @@ from ._errors import as_numbers, blame
 from ._families import LINKAGES, distance_bytes, mixed_linkage, run_bytes
 from ._instances import all_or_nothing, read_metrics_input
 from ._limits import check_room
+from ._pickling import VersionedPickle
 from ._scales import in_binary_units, largest_distances, scale_factors, usable
 
 _WEIGHTS = [Interval(Real, 0, 1, closed="both"), "array-like", None]
 
 
-class InterpolatedLinkage(ClusterMixin, BaseEstimator):
+class InterpolatedLinkage(VersionedPickle, ClusterMixin, BaseEstimator):
     """Agglomerative clustering with a weighted mix of linkages and of metrics.
 
     Starting from single points, the two nearest clusters are merged until one is

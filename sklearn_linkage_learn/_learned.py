@@ -122,6 +122,7 @@ class LearnedLinkage(InstanceLearner):
     --------
     LearnedMetricLinkage : Learns the mix of two metrics.
     InterpolatedLinkage : The algorithm at one alpha.
+    to_json : Keeps what was learned, as plain JSON.
 
     References
     ----------

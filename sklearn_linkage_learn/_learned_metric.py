@@ -150,6 +150,7 @@ class LearnedMetricLinkage(InstanceLearner):
     LearnedLinkage : Learns the mix of two linkages.
     InterpolatedLinkage : The algorithm at one beta.
     sklearn_linkage_learn.metrics : Distances of objects that are not rows of numbers.
+    to_json : Keeps what was learned, as plain JSON.
 
     Notes
     -----
@@ -266,7 +267,7 @@ class LearnedMetricLinkage(InstanceLearner):
 
 
 @dataclass(frozen=True)
-class _Measured:
+class Measured:
     """What is known of an instance: its curve at some scales, to be stretched.
 
     `units` tells these scales, `summary` what the instance says about those of the
@@ -330,7 +331,7 @@ class _MetricFamily(Family):
         curve = cached(
             distances, labels, self.linkage, self.algorithm, loss, source, __version__
         )
-        return _Measured(curve, units, summary)
+        return Measured(curve, units, summary)
 
     def conclude(self, measured):
         if self.normalize is None:

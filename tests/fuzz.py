@@ -10,15 +10,13 @@ that never ends, or that ends the process, is a failure too.
 
 import argparse
 import multiprocessing
-import signal
 import sys
 import time
 from collections import Counter
-from contextlib import contextmanager
 from dataclasses import replace
 
 import numpy as np
-from cases import Case, check, check_with_fractions
+from cases import MOST_POINTS_OF_TREE, Case, check, check_with_fractions
 from make_data import GENERATORS, square
 from make_data import labels as random_labels
 from scipy.spatial.distance import squareform
@@ -29,7 +27,8 @@ from test_metric_families import CASES as METRIC_FAMILIES
 from sklearn_linkage_learn._core.memory import kept_blocks
 from sklearn_linkage_learn.losses import LOSSES
 
-TIME_LIMIT = 60  # seconds for one instance
+TIME_LIMIT = 30  # seconds for one instance; they take milliseconds
+FORK = multiprocessing.get_context("fork")
 N_RUNS = 5  # that are compared with a curve
 WITH_FRACTIONS = 0.05  # of the instances that are small enough
 NORMALIZATIONS = (None, None, "mean", "max", "instance_max")
@@ -48,9 +47,12 @@ def any_matrix(n, rng):
 def random_case(rng):
     of_metrics = rng.random() < 0.5
     n = rng.integers(2, 13)
-    if rng.random() < 0.1:
+    size = rng.random()
+    if size < 0.005:
+        n = rng.integers(MOST_POINTS_OF_TREE + 1, 150)
+    elif size < 0.1:
         # Of two metrics, execution trees grow fast.
-        n = rng.integers(13, 20 if of_metrics else 40)
+        n = rng.integers(13, 20 if of_metrics else MOST_POINTS_OF_TREE + 1)
     n_labels = rng.integers(1, min(n, rng.choice([4, 16])) + 1)
     normalize = None
     if not of_metrics:
@@ -95,152 +97,171 @@ def check_fully(case):
         check_with_fractions(case)
 
 
-@contextmanager
-def failures(found):
-    """Append what goes wrong in the block to a list."""
-
-    def stop(*_):
-        raise TimeoutError(f"no end after {TIME_LIMIT} s")
-
-    # The core polls for signals.
-    signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, TIME_LIMIT)
+def failure(check, *args):
+    """What goes wrong in a check, or None."""
     try:
-        yield
+        check(*args)
     except Exception as error:
         if "too far for exact arithmetic" not in str(error):
-            found.append(f"{type(error).__name__}: {error}")
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
+            return f"{type(error).__name__}: {error}"
 
 
-def failure_of(case):
-    found = []
-    with failures(found):
-        check_fully(case)
-    return found[0] if found else None
+def failure_apart(case, limit=1):
+    """The same of the full check, in a process that may crash or never end."""
+    receiver, sender = multiprocessing.Pipe(duplex=False)
+    process = FORK.Process(target=lambda: sender.send(failure(check_fully, case)))
+    process.start()
+    sender.close()
+    found = f"no end after {limit} s"
+    if receiver.poll(limit):
+        try:
+            found = receiver.recv()
+        except EOFError:
+            found = "the process ended"
+    process.kill()
+    process.join()
+    return found
 
 
 def shrunk(case):
-    """Take the first simpler case that still fails, until there is none."""
-    while True:
-        failing = (simpler for simpler in simpler_cases(case) if failure_of(simpler))
-        smaller = next(failing, None)
-        if smaller is None:
+    """Simplify a case as long as it fails."""
+    before = None
+    while case != before:
+        before = case
+        for i in reversed(range(len(case.labels))):
+            case = first_failing([without_point(case, i)], case)
+        for label in sorted(set(case.labels)):
+            merged = tuple(0 if other == label else other for other in case.labels)
+            case = first_failing([replace(case, labels=merged)], case)
+        case = first_failing([replace(case, normalize=None)], case)
+        for metric, distances in enumerate(case.distances):
+            case = first_failing([with_distances(case, metric, ranks(distances))], case)
+            for pair in range(len(distances)):
+                case = first_failing(with_smaller(case, metric, pair), case)
+    return case
+
+
+def first_failing(cases, otherwise):
+    for case in cases:
+        if case != otherwise and failure_apart(case):
             return case
-        case = smaller
+    return otherwise
 
 
-def simpler_cases(case):
-    """Cases with a point less, a class less, or simpler distances."""
+def without_point(case, i):
     n = len(case.labels)
-    squares = [squareform(np.array(d)) for d in case.distances] if n > 1 else []
-    for i in range(n if n > 2 else 0):
-        left = np.delete(np.arange(n), i)
-        yield replace(
-            case,
-            distances=tuple(condensed(d[np.ix_(left, left)]) for d in squares),
-            labels=tuple(np.array(case.labels)[left].tolist()),
-        )
-    for label in sorted(set(case.labels))[1:]:
-        merged = tuple(0 if other == label else other for other in case.labels)
-        yield replace(case, labels=merged)
-    if case.normalize is not None:
-        yield replace(case, normalize=None)
-    for metric, distances in enumerate(case.distances):
-        for simpler in simpler_distances(distances):
-            changed = list(case.distances)
-            changed[metric] = simpler
-            yield replace(case, distances=tuple(changed))
-
-
-def simpler_distances(distances):
-    """Ranks, then one distance after the other as another smaller one or zero."""
-    values = sorted(set(distances))
-    ranks = tuple(float(values.index(d)) for d in distances)
-    if ranks != distances:
-        yield ranks
-    for i, distance in enumerate(distances):
-        for value in sorted({0.0, *values[: values.index(distance)]}):
-            yield (*distances[:i], value, *distances[i + 1 :])
-
-
-def report(seed, number, reason):
-    """Print a failing case, shrunk, and how to repeat it."""
-    rng = np.random.default_rng([seed, number])
-    case = shrunk(random_case(rng))
-    print(
-        f"\nFAILED: {reason}\n"
-        f"repeat: python tests/fuzz.py --repeat {seed} {number}\n"
-        f"shrunk: {failure_of(case)}\n"
-        f"    check({case})\n",
-        flush=True,
+    if n <= 2:
+        return case
+    left = np.delete(np.arange(n), i)
+    squares = [squareform(np.array(d)) for d in case.distances]
+    return replace(
+        case,
+        distances=tuple(condensed(d[np.ix_(left, left)]) for d in squares),
+        labels=tuple(np.array(case.labels)[left].tolist()),
     )
 
 
-def work(seed, stop, place, results):
-    """Check cases until `stop`; `place` tells the number of the current one."""
-    counts, failed = Counter(), []
-    with kept_blocks():
-        while time.time() < stop and len(failed) < 5:
-            rng, found = np.random.default_rng([seed, place.value]), []
-            case = random_case(rng)
-            with failures(found):
-                counts["-".join(case.linkages), check_quickly(case, rng)] += 1
-            failed += [(seed, place.value, reason) for reason in found]
-            place.value += 1
-    results.put((counts, failed))
+def with_distances(case, metric, distances):
+    changed = list(case.distances)
+    changed[metric] = tuple(distances)
+    return replace(case, distances=tuple(changed))
+
+
+def ranks(distances):
+    values = sorted({0.0, *distances})
+    return [float(values.index(d)) for d in distances]
+
+
+def with_smaller(case, metric, pair):
+    """Cases where a distance is zero, or the next smaller one."""
+    distances = list(case.distances[metric])
+    smaller = [0.0, *(d for d in distances if d < distances[pair])]
+    for value in (0.0, max(smaller)):
+        distances[pair] = value
+        yield with_distances(case, metric, distances)
+
+
+def report(seed, number, reason):
+    """Print how to repeat a failing case, and what it shrinks to."""
+    print(f"\nFAILED: {reason}\nrepeat: python tests/fuzz.py --repeat {seed} {number}")
+    case = shrunk(random_case(np.random.default_rng([seed, number])))
+    print(f"shrunk: {failure_apart(case)}\n    check_fully({case})", flush=True)
 
 
 def repeat(seed, number):
-    """Check one case again, in full."""
+    """Check one case again, in full; return whether it failed."""
     case = random_case(np.random.default_rng([seed, number]))
+    reason = failure_apart(case, TIME_LIMIT)
     print(case)
-    reason = failure_of(case)
     if reason:
         report(seed, number, reason)
     return reason is not None
 
 
+def work(seed, stop, number, results):
+    """Check cases until `stop`; `number` tells which is the current one."""
+    counts, failed = Counter(), []
+    with kept_blocks():
+        while time.time() < stop and len(failed) < 5:
+            rng = np.random.default_rng([seed, number.value])
+            case = random_case(rng)
+            kind = "small" if suits_fractions(case) else "larger"
+            counts["-".join(case.linkages), kind] += 1
+            reason = failure(check_quickly, case, rng)
+            if reason:
+                failed.append((number.value, reason))
+            number.value += 1
+    results.put((counts, failed))
+
+
+class Worker:
+    """A process that checks cases, and is watched while it does."""
+
+    def __init__(self, seed, stop):
+        self.seed, self.number = seed, FORK.Value("q", 0)
+        self.results = FORK.Queue()
+        self.process = FORK.Process(
+            target=work, args=(seed, stop, self.number, self.results)
+        )
+        self.process.start()
+        self.seen, self.since = -1, time.time()
+
+    def is_busy(self):
+        """Whether it goes on; one that is stuck is ended."""
+        if self.number.value != self.seen:
+            self.seen, self.since = self.number.value, time.time()
+        elif time.time() > self.since + TIME_LIMIT:
+            self.process.kill()
+        return self.process.is_alive()
+
+    def result(self):
+        """Counts, and the numbers of failed cases with the reasons."""
+        if self.process.exitcode == 0:
+            return self.results.get()
+        return Counter(), [(self.number.value, "stuck, or the process ended")]
+
+
 def fuzz(seed, minutes, n_jobs):
     """Check cases in several processes; return whether any failed."""
-    results = multiprocessing.Queue()
     stop = time.time() + 60 * minutes
-    seeds = range(seed, seed + n_jobs)
-    places = [multiprocessing.Value("q", 0) for _ in seeds]
-    workers = [
-        multiprocessing.Process(target=work, args=(s, stop, place, results))
-        for s, place in zip(seeds, places, strict=True)
-    ]
-    for worker in workers:
-        worker.start()
-    while any(worker.is_alive() for worker in workers):
-        time.sleep(1)
+    workers = [Worker(seed + i, stop) for i in range(n_jobs)]
+    while sum(worker.is_busy() for worker in workers):
+        time.sleep(0.2)
         if sys.stderr.isatty():
-            n_done = sum(place.value for place in places)
+            n_done = sum(worker.seen for worker in workers)
             left = max(stop - time.time(), 0)
-            print(f"\r{n_done:,} instances, {left:.0f} s left ", end="", file=sys.stderr)
-    return summarise(results, seeds, places, workers)
-
-
-def summarise(results, seeds, places, workers):
+            sys.stderr.write(f"\r{n_done:,} instances, {left:.0f} s left ")
     counts, failed = Counter(), []
     for worker in workers:
-        if worker.exitcode == 0:
-            some_counts, some_failed = results.get()
-            counts += some_counts
-            failed += some_failed
-    for (family, kind), number in sorted(counts.items()):
-        print(f"{family:20} {kind:16} {number:10,}")
-    print(f"{'all':20} {'':16} {counts.total():10,}, {len(failed)} failed")
-    for failure in failed:
-        report(*failure)
-    ok = not failed
-    for s, place, worker in zip(seeds, places, workers, strict=True):
-        if worker.exitcode != 0:
-            ok = False
-            print(f"CRASHED: python tests/fuzz.py --repeat {s} {place.value}")
-    return not ok
+        some_counts, some_failed = worker.result()
+        counts += some_counts
+        failed += [(worker.seed, *failure) for failure in some_failed]
+    for (family, kind), count in sorted(counts.items()):
+        print(f"{family:18} {kind:8} {count:12,}")
+    print(f"{'all':18} {'':8} {counts.total():12,}, {len(failed)} failed")
+    for failed_case in failed:
+        report(*failed_case)
+    return len(failed) > 0
 
 
 def main():

@@ -3,12 +3,16 @@
 import numpy as np
 import pytest
 from cases import Case, check, check_with_fractions
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy.spatial.distance import pdist
 from test_families import PAIRS
 from test_metric_families import LINKAGES
 
+from sklearn_linkage_learn import (
+    LearnedLinkage,
+    LearnedMetricLinkage,
+)
 from sklearn_linkage_learn.losses import LOSSES
 
 FAMILIES = [*PAIRS, *((linkage,) for linkage in LINKAGES)]
@@ -93,3 +97,26 @@ def test_engines_and_runs_agree_with_fractions(linkages, data):
 @given(data=st.data())
 def test_engines_and_runs_agree(linkages, data):
     check(data.draw(cases(linkages, max_points=14)))
+
+
+@pytest.mark.parametrize(
+    "linkages", [f for f in FAMILIES if f != ("ward",)], ids="-".join
+)
+@given(data=st.data())
+@settings(max_examples=30)
+def test_estimators_do_what_is_checked_of_their_families(linkages, data):
+    case = data.draw(cases(linkages, max_points=8))
+    if len(linkages) == 2:
+        learner = LearnedLinkage(linkages, metric="precomputed", loss=case.loss)
+    else:
+        learner = LearnedMetricLinkage(
+            "precomputed", linkage=linkages[0], normalize=case.normalize, loss=case.loss
+        )
+    learner.fit([case.points], [case.labels])
+    family, curve = case.learn("kinetic")
+    assert learner.instance_curves_ == [curve]
+    best = getattr(learner, f"{learner._parameter}_")
+    tree = family.tree(case.points, best)
+    np.testing.assert_array_equal(learner.linkage_matrix(case.points), tree)
+    clusterer = learner.clusterer_.fit(case.points)
+    np.testing.assert_array_equal(clusterer.linkage_matrix_, tree)
