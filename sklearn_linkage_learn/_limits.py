@@ -85,7 +85,7 @@ def check_room_for_all(n_bytes, work, instances, n_jobs):
         The number of instances to work on at once.
     """
     backend, default = get_active_backend(prefer="threads")
-    if not backend.supports_sharedmem:
+    if not getattr(backend, "supports_sharedmem", False):
         # Other processes check for themselves, maybe on other machines.
         return
     largest = int(np.argmax(n_bytes))

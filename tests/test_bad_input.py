@@ -23,9 +23,6 @@ from sklearn_linkage_learn import (
     LearnedLinkage,
     LearnedMetricLinkage,
     PiecewiseConstant,
-    _distances,
-    _families,
-    _learned,
     metrics,
 )
 from sklearn_linkage_learn.__main__ import main
@@ -50,18 +47,6 @@ def tables(by_name, names):
         for row in rows
     ]
     return table(rows, names)
-
-
-@pytest.fixture
-def no_work(monkeypatch):
-    """Neither distances nor a tree nor a curve may be computed."""
-
-    def fail(*args, **kwargs):
-        raise AssertionError("work has begun")
-
-    monkeypatch.setattr(_distances, "condensed_distances", fail)
-    monkeypatch.setattr(_learned, "condensed_distances", fail)
-    monkeypatch.setattr(_families, "Prepared", fail)
 
 
 def state(estimator):
