@@ -280,6 +280,16 @@ def test_a_number_is_split_into_weights_that_sum_to_one_exactly(alpha):
     assert sum(map(Fraction, second)) == Fraction(alpha)
 
 
+@pytest.mark.parametrize("factor", [1e308, 1e-320, 2.0**-1074])
+def test_only_the_ratios_of_weights_count(factor):
+    X = make_points()
+    params = {"linkages": ("single", "complete"), "metric": ["l1", "l2"]}
+    expected = InterpolatedLinkage(**params).fit(X).linkage_matrix_
+    equal = [factor, factor]
+    clusterer = InterpolatedLinkage(**params, alpha=equal, beta=equal).fit(X)
+    np.testing.assert_array_equal(clusterer.linkage_matrix_, expected)
+
+
 def test_it_is_cloned_pickled_and_used_in_a_pipeline():
     X = make_points()
     clusterer = InterpolatedLinkage(3, linkages=("single", "complete"), alpha=0.5)
