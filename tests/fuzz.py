@@ -64,6 +64,9 @@ def random_case(rng):
         squares = PAIRS_OF_METRICS[name](n, rng)
         if linkage != "ward" and rng.random() < 0.3:
             squares = [any_matrix(n, rng) for _ in range(2)]
+        if rng.random() < 0.2:
+            # All that matters happens near 0 or 1.
+            squares = [d * 2.0 ** -rng.integers(60) for d in squares]
         normalize = NORMALIZATIONS[rng.integers(len(NORMALIZATIONS))]
     return Case(
         tuple(condensed(d) for d in squares),
