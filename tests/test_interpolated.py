@@ -287,7 +287,7 @@ def test_only_the_ratios_of_weights_count(factor):
     expected = InterpolatedLinkage(**params).fit(X).linkage_matrix_
     equal = [factor, factor]
     clusterer = InterpolatedLinkage(**params, alpha=equal, beta=equal).fit(X)
-    np.testing.assert_array_equal(clusterer.linkage_matrix_, expected)
+    np.testing.assert_allclose(clusterer.linkage_matrix_, expected, rtol=1e-15)
 
 
 def test_it_is_cloned_pickled_and_used_in_a_pipeline():
