@@ -7,6 +7,7 @@ to choose from are a :class:`Family`.
 
 import sys
 from abc import ABC, abstractmethod
+from functools import partial
 from numbers import Integral, Real
 
 import joblib
@@ -18,11 +19,13 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted, check_memory
 
 from ._core.memory import kept_blocks
-from ._instances import all_or_nothing, blame, read_instances
+from ._errors import blame, is_sequence, name_of
+from ._instances import all_or_nothing, read_instances
 from ._interpolated import check_cluster_count, count_below, flat_clusters
+from ._limits import check_room_for_all
 from ._pickling import VersionedPickle
 from ._piecewise import PiecewiseConstant, widest_optimal_interval
-from .losses import LOSSES
+from .losses import LOSSES, evaluate, kernel_bytes
 
 
 class Family(ABC):
@@ -30,11 +33,14 @@ class Family(ABC):
 
     It can be pickled and compared for equality; as a string it names what it is made
     of. `algorithm` is the engine that computes curves, `n_matrices` the number of
-    distance matrices that an instance is, 0 if it is points.
+    distance matrices that an instance is, 0 if it is points. `curve_bytes` and
+    `tree_bytes` tell the memory that is needed, times the square of its points.
     """
 
     algorithm: str
     n_matrices: int
+    curve_bytes: float
+    tree_bytes: float
 
     def bind(self, estimator):
         """Return the family for instances with the features of the estimator."""
@@ -136,7 +142,7 @@ class InstanceLearner(VersionedPickle, BaseEstimator, ABC):
 
     @all_or_nothing
     @_fit_context(prefer_skip_nested_validation=True)
-    def _learn(self, X, y, groups, measured, label_counts, reset=True):
+    def _learn(self, X, y, groups, measured, label_counts, reset=True, check=None):
         family = self._checked_family()
         memory = check_memory(self.memory)
         source = _source_of(self.loss, must_pickle=self.memory is not None)
@@ -152,6 +158,16 @@ class InstanceLearner(VersionedPickle, BaseEstimator, ABC):
             reset=reset,
         )
         family = family.bind(self)
+        label_counts = label_counts + [
+            len(np.unique(labels)) for labels in instances.labels
+        ]
+        if check is not None:
+            self._label_counts = label_counts
+            self._decide_n_clusters()
+            check(instances)
+        n_labels = np.array(label_counts[-len(instances) :])
+        losses = kernel_bytes(self.loss, np.array(instances.sizes), n_labels)
+        self._check_room(instances, "Learning from", family.curve_bytes, losses)
         measured = measured + self._map(
             _measure,
             instances,
@@ -161,9 +177,6 @@ class InstanceLearner(VersionedPickle, BaseEstimator, ABC):
             memory,
             show=self.verbose > 0,
         )
-        label_counts = label_counts + [
-            len(np.unique(labels)) for labels in instances.labels
-        ]
         return self._conclude(family, measured, label_counts)
 
     def _checked_family(self):
@@ -209,13 +222,17 @@ class InstanceLearner(VersionedPickle, BaseEstimator, ABC):
         setattr(self, f"{self._parameter}_", best)
         setattr(self, f"{self._parameter}_interval_", (start, stop))
 
+        self._decide_n_clusters()
+        self.clusterer_ = self._family.clusterer(best).set_params(
+            n_clusters=self.n_clusters_, distance_threshold=self.distance_threshold
+        )
+
+    def _decide_n_clusters(self):
+        """Set the number of clusters that `predict` makes by default."""
         self.n_clusters_ = self.n_clusters
         if self.n_clusters is None and self.distance_threshold is None:
             shared = set(self._label_counts)
             self.n_clusters_ = shared.pop() if len(shared) == 1 else None
-        self.clusterer_ = self._family.clusterer(best).set_params(
-            n_clusters=self.n_clusters_, distance_threshold=self.distance_threshold
-        )
 
     def predict(self, X, n_clusters=None, groups=None):
         """Cluster new instances at the learned parameter.
@@ -244,7 +261,7 @@ class InstanceLearner(VersionedPickle, BaseEstimator, ABC):
         check_is_fitted(self)
         instances = self._read_new(X, groups=groups)
         counts = self._cluster_counts(instances, n_clusters)
-        trees = self._map(_tree_of, instances, self._family, self._best)
+        trees = self._trees(instances)
         if counts is None:
             counts = [count_below(tree, self.distance_threshold) for tree in trees]
         return instances.like_input(list(map(flat_clusters, trees, counts)))
@@ -269,7 +286,9 @@ class InstanceLearner(VersionedPickle, BaseEstimator, ABC):
             See `predict`.
         """
         if y is not None:
-            self.fit(X, y, groups)
+            # What `predict` would refuse is found before anything is learned.
+            check = partial(self._cluster_counts, n_clusters=n_clusters)
+            self._learn(X, y, groups, measured=[], label_counts=[], check=check)
         return self.predict(X, n_clusters, groups)
 
     def score(self, X, y=None, sample_weight=None, groups=None):
@@ -292,6 +311,7 @@ class InstanceLearner(VersionedPickle, BaseEstimator, ABC):
         check_is_fitted(self)
         instances = self._read_new(X, y, groups=groups, labelled=True)
         weights = instances.weights(sample_weight)
+        self._check_room(instances, "Clustering", self._family.tree_bytes)
         losses = self._map(
             _loss_of, instances, self._family, self._best, self._fitted_loss
         )
@@ -313,7 +333,7 @@ class InstanceLearner(VersionedPickle, BaseEstimator, ABC):
         """
         check_is_fitted(self)
         instances = self._read_new(X)
-        trees = self._map(_tree_of, instances, self._family, self._best)
+        trees = self._trees(instances)
         return instances.like_input(trees)
 
     @property
@@ -338,20 +358,29 @@ class InstanceLearner(VersionedPickle, BaseEstimator, ABC):
                 f"{min(self._label_counts)} to {max(self._label_counts)} classes. Pass "
                 "n_clusters to predict, one for all instances or one for each."
             )
-        counts = np.asarray(n_clusters)
-        if counts.ndim == 0:
-            counts = np.repeat(counts, len(instances))
-        if counts.shape != (len(instances),) or counts.dtype.kind not in "iu":
+        counts = [n_clusters] * len(instances)
+        if is_sequence(n_clusters) or getattr(n_clusters, "ndim", 0) == 1:
+            counts = list(n_clusters)
+        integers = all(isinstance(n, Integral) and n is not True for n in counts)
+        if len(counts) != len(instances) or not integers:
             raise ValueError(
                 "n_clusters must be an integer or hold one integer for each of the "
                 f"{len(instances)} instances, got {n_clusters!r}."
             )
         for name, size, count in zip(
-            instances.names, instances.sizes, counts.tolist(), strict=True
+            instances.names, instances.sizes, counts, strict=True
         ):
             with blame(name):
                 check_cluster_count(count, size)
-        return counts.tolist()
+        return list(map(int, counts))
+
+    def _trees(self, instances):
+        self._check_room(instances, "Clustering", self._family.tree_bytes)
+        return self._map(_tree_of, instances, self._family, self._best)
+
+    def _check_room(self, instances, work, per_pair, more=0):
+        n_bytes = per_pair * np.square(instances.sizes, dtype=float) + more
+        check_room_for_all(n_bytes, work, instances, self.n_jobs)
 
     def _map(self, function, instances, *args, show=False):
         """Apply a function to all instances in parallel; results keep their order."""
@@ -387,8 +416,7 @@ def _tree_of(points, labels, family, parameter):
 
 
 def _loss_of(points, labels, family, parameter, loss):
-    function = loss if callable(loss) else LOSSES[loss]
-    return float(function(family.tree(points, parameter), labels))
+    return evaluate(loss, family.tree(points, parameter), labels)
 
 
 def _source_of(loss, must_pickle):
@@ -400,9 +428,9 @@ def _source_of(loss, must_pickle):
             joblib.hash(loss)
         except Exception as error:
             raise ValueError(
-                f"loss={loss!r} cannot be used with memory: a stored curve is found "
-                "by the name of its loss, so that it has to be a function that can be "
-                f"imported. {error}"
+                f"loss {name_of(loss)} cannot be used with memory: a stored curve is "
+                "found by the name of its loss, so that it has to be a function that "
+                "can be imported."
             ) from error
     return get_func_code(loss)[0]
 

@@ -12,7 +12,8 @@ import numpy as np
 from scipy.spatial.distance import pdist, squareform
 from sklearn.metrics import pairwise_distances
 
-from ._instances import blame
+from ._errors import blame, check_lengths, name_of
+from ._limits import check_room
 
 # sklearn's names of metrics that scipy knows under another one.
 _ALIASES = {"l1": "cityblock", "l2": "euclidean", "manhattan": "cityblock"}
@@ -173,6 +174,7 @@ def _positions(columns, n_features, names):
             columns = _slice_of_names(columns, names)
         positions = range(n_features)[columns]
     else:
+        check_lengths(columns)
         wanted = np.asarray(columns)
         if wanted.ndim > 1:
             raise ValueError(
@@ -233,6 +235,30 @@ def _slice_of_names(columns, names):
     return slice(start, stop, columns.step)
 
 
+def stacked_distances(metrics, points):
+    """Condensed distances under several metrics.
+
+    Parameters
+    ----------
+    metrics : list of Metric
+
+    points : list of ndarray
+        What each of them is to be applied to.
+
+    Returns
+    -------
+    distances : ndarray of shape (n_metrics, n_pairs)
+    """
+    if len(metrics) == 1:
+        return metrics[0].distances(points[0])[None]
+    n = len(points[0])
+    # Written one by one, so that there is never more than one of them twice.
+    distances = np.empty((len(metrics), n * (n - 1) // 2))
+    for row, metric, data in zip(distances, metrics, points, strict=True):
+        row[:] = metric.distances(data)
+    return distances
+
+
 def condensed_distances(points, metric):
     """Distances of all pairs of points in scipy's condensed form.
 
@@ -252,17 +278,22 @@ def condensed_distances(points, metric):
     distances : ndarray of shape (n_points * (n_points - 1) / 2,)
         Finite and not negative.
     """
+    n = len(points)
+    check_room(4 * n * n, "Computing distances of", n)
     if isinstance(metric, str) and metric == "precomputed":
         return squareform(points, checks=False)
     if len(points) == 1:
         return np.empty(0)
-    if callable(metric):
-        distances = pdist(points, metric)
-    elif metric == "haversine":
-        distances = squareform(pairwise_distances(points, metric=metric), checks=False)
-    else:
-        kind = bool if metric in _BOOLEAN_METRICS else np.float64
-        distances = pdist(points.astype(kind, copy=False), _ALIASES.get(metric, metric))
+    with blame(f"metric {name_of(metric)}"):
+        if callable(metric):
+            distances = pdist(points, metric)
+        elif metric == "haversine":
+            square = pairwise_distances(points, metric=metric)
+            distances = squareform(square, checks=False)
+        else:
+            kind = bool if metric in _BOOLEAN_METRICS else np.float64
+            name = _ALIASES.get(metric, metric)
+            distances = pdist(points.astype(kind, copy=False), name)
     if metric in _ROUNDED_AT_ZERO:
         _, place = np.unique(points, axis=0, return_inverse=True)
         if place.max() < len(points) - 1:
@@ -277,8 +308,11 @@ def _check_distances(distances, n_points, metric):
     if valid.all():
         return
     bad = int(np.argmin(valid))
-    i, j = (int(index[bad]) for index in np.triu_indices(n_points, 1))
+    points = np.arange(n_points)
+    before = points * (2 * n_points - points - 1) // 2  # pairs of earlier points
+    i = int(np.searchsorted(before, bad, side="right")) - 1
+    j = bad - int(before[i]) + i + 1
     raise ValueError(
-        f"metric {metric!r} gives {distances[bad]} between points {i} and {j}, "
+        f"metric {name_of(metric)} gives {distances[bad]} between points {i} and {j}, "
         "expected a finite distance that is not negative."
     )

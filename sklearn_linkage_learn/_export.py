@@ -16,7 +16,7 @@ from reprlib import repr as short
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from ._instances import blame
+from ._errors import blame
 from ._interpolated import InterpolatedLinkage
 from ._learned import LearnedLinkage
 from ._learned_metric import LearnedMetricLinkage, Measured

@@ -6,7 +6,14 @@ from sklearn.utils._param_validation import StrOptions
 
 from ._base import Family, InstanceLearner
 from ._distances import METRICS, condensed_distances
-from ._families import MIXABLE, choose_algorithm, merge_curve
+from ._families import (
+    MIXABLE,
+    choose_algorithm,
+    distance_bytes,
+    engine_bytes,
+    merge_curve,
+    run_bytes,
+)
 from ._interpolated import InterpolatedLinkage, weight_vector, weighted_tree
 from ._version import __version__
 from .losses import make_loss
@@ -198,6 +205,15 @@ class _MergeFamily(Family):
     @property
     def n_matrices(self):
         return int(isinstance(self.metric, str) and self.metric == "precomputed")
+
+    @property
+    def curve_bytes(self):
+        engine = engine_bytes(self.linkages, 1, self.algorithm)
+        return distance_bytes(self.linkages, 1) + engine
+
+    @property
+    def tree_bytes(self):
+        return distance_bytes(self.linkages, 1) + run_bytes(self.linkages, 1)
 
     def measure(self, points, labels, loss, source, memory):
         distances = condensed_distances(points, self.metric)

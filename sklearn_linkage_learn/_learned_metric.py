@@ -2,12 +2,17 @@
 
 from dataclasses import dataclass, field, replace
 
-import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
 from ._base import Family, InstanceLearner
-from ._distances import read_metrics
-from ._families import choose_algorithm, metric_curve
+from ._distances import read_metrics, stacked_distances
+from ._families import (
+    choose_algorithm,
+    distance_bytes,
+    engine_bytes,
+    metric_curve,
+    run_bytes,
+)
 from ._interpolated import InterpolatedLinkage, weight_vector, weighted_tree
 from ._scales import (
     common_scales,
@@ -301,6 +306,17 @@ class _MetricFamily(Family):
         metrics = tuple(metric.bind(estimator) for metric in self.metrics)
         return replace(self, metrics=metrics)
 
+    @property
+    def curve_bytes(self):
+        engine = engine_bytes([self.linkage], 2, self.algorithm)
+        return distance_bytes([self.linkage], 2) + engine
+
+    @property
+    def tree_bytes(self):
+        scaled = 0 if self.normalize is None else distance_bytes([], 2)
+        run = run_bytes([self.linkage], 2)
+        return distance_bytes([self.linkage], 2) + scaled + run
+
     def measure(self, points, labels, loss, source, memory):
         distances, units, summary = self._distances(points), None, None
         if self.normalize == "mean":
@@ -348,9 +364,8 @@ class _MetricFamily(Family):
         return "max" if self.normalize == "instance_max" else self.scales
 
     def _distances(self, points):
-        if self.metrics[0].precomputed:
-            return np.stack([self.metrics[0].distances(matrix) for matrix in points])
-        return np.stack([metric.distances(points) for metric in self.metrics])
+        precomputed = self.metrics[0].precomputed
+        return stacked_distances(self.metrics, points if precomputed else [points] * 2)
 
     def _stretched(self, instance, scales):
         squared = self.linkage == "ward"

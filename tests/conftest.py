@@ -32,3 +32,15 @@ def _close_figures():
     plt = sys.modules.get("matplotlib.pyplot")
     if plt is not None:
         plt.close("all")
+
+
+@pytest.fixture
+def no_work(monkeypatch):
+    """Neither distances nor a tree nor a curve may be computed."""
+
+    def fail(*args, **kwargs):
+        raise AssertionError("work has begun")
+
+    for place in ("_distances.condensed_distances", "_learned.condensed_distances"):
+        monkeypatch.setattr(f"sklearn_linkage_learn.{place}", fail)
+    monkeypatch.setattr("sklearn_linkage_learn._families.Prepared", fail)
