@@ -2,6 +2,7 @@
 
 cimport cython
 
+from .interrupts cimport Poll
 from .predicates cimport (
     AVERAGE, COMPLETE, Expansion, MergeFunction, SINGLE, WARD, ward_denominator,
     ward_value,
@@ -10,6 +11,7 @@ from .predicates cimport (
 
 cdef class Clusters:
     cdef readonly int n_points
+    cdef Poll poll
     cdef int n_functions
     cdef int n_metrics
     cdef int n_alive

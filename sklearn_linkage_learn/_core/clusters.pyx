@@ -13,6 +13,7 @@ from libc.math cimport fabs
 from libc.stdlib cimport free
 from libc.string cimport memmove
 
+from .interrupts cimport Poll
 from .memory cimport allocate
 from .predicates cimport (
     COMPLETE, Expansion, MergeFunction, SINGLE, TOLERANCE, WARD,
@@ -38,6 +39,7 @@ cdef class Clusters:
         cdef int f, i
         cdef Py_ssize_t n = n_points
         self.n_points = self.n_alive = n_points
+        self.poll = Poll()
         self.distances = distances
         self.n_functions = kinds.shape[0]
         self.n_metrics = distances.shape[0]

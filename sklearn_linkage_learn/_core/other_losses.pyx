@@ -24,6 +24,8 @@ from numbers import Real
 
 import numpy as np
 
+from .interrupts import check
+
 
 cdef class CutLoss(TreeLoss):
     """Misplaced fraction of the flat cut under the best bijection to the labels."""
@@ -182,6 +184,7 @@ cdef class CallableLoss(TreeLoss):
 
     cdef double compute(self, const MergeTree* tree) except? -1 nogil:
         with gil:
+            check()
             result = self.function(self.linkage_matrix(tree), self.labels)
             if not isinstance(result, Real) or not isfinite(result):
                 raise ValueError(
