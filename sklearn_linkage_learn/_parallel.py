@@ -5,15 +5,16 @@ other threads. A worker process that dies takes no result with it but those that
 about to have.
 """
 
+import signal
 import sys
-import threading
 import warnings
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
+from contextvars import copy_context
 
 from sklearn.utils.parallel import Parallel, delayed
 
-from ._core.interrupts import stop_event
+from ._core.interrupts import on_check
 from ._core.memory import kept_blocks
 from ._instances import blame
 
@@ -21,39 +22,67 @@ from ._instances import blame
 _MOST_DEATHS = 3
 
 
-class _Stop:
-    """Tells other threads that their results are not wanted any more.
+class _Stopped(Exception):
+    """The result of some work is not wanted any more."""
 
-    It is theirs while they work for the thread that made it. If that one is itself
-    told to stop, so are they.
+
+class _Stop:
+    """Ends the work that is done under it, wherever the core checks.
+
+    If the work that it is itself part of is to end, so is this.
     """
 
     def __init__(self):
-        self._outer = stop_event.get()
-        self._thread = threading.get_ident()
-        self._is_set = False
+        self._outer = on_check.get()
+        self.is_set = False
+        self.interrupt = None  # What the handler of a signal has raised.
 
     def __reduce__(self):
-        # Another process cannot be told; it is killed.
+        # Another process does not hear of it, but can be killed.
         return _Stop, ()
 
-    def set(self):
-        self._is_set = True
+    def __call__(self):
+        if self.is_set:
+            raise _Stopped
+        if self._outer is not None:
+            self._outer()
 
-    def is_set(self):
-        return self._is_set or (self._outer is not None and self._outer.is_set())
+    def run(self, function, *args):
+        """Call a function that is to heed this."""
+        return copy_context().run(self._run, function, args)
 
-    @contextmanager
-    def heeded(self):
-        """Let the core look here now and then, if this is another thread."""
-        if threading.get_ident() == self._thread:
-            yield
-            return
-        token = stop_event.set(self)
+    def _run(self, function, args):
+        on_check.set(self)
+        return function(*args)
+
+
+@contextmanager
+def _remembered_interrupts(stop):
+    """Keep a Ctrl-C in mind, for code that swallows its exception.
+
+    So does joblib while it writes what is to be remembered of a call.
+    """
+
+    def handle(*args):
         try:
-            yield
-        finally:
-            stop_event.reset(token)
+            previous(*args)
+        except BaseException as error:
+            stop.interrupt = error
+            stop.is_set = True
+            raise
+
+    previous = signal.getsignal(signal.SIGINT)
+    try:
+        if callable(previous):
+            signal.signal(signal.SIGINT, handle)
+    except ValueError:
+        # Signals come to the main thread only.
+        pass
+    try:
+        yield
+    finally:
+        if signal.getsignal(signal.SIGINT) is handle:
+            signal.signal(signal.SIGINT, previous)
 
 
 def map_instances(function, names, arguments, n_jobs, title=None):
@@ -89,17 +118,25 @@ def map_instances(function, names, arguments, n_jobs, title=None):
     results = _results(calls, names, n_jobs)
     if title is not None:
         results = _shown(results, title, len(calls))
+    found = []
     try:
         # Threads hand their memory on from instance to instance.
-        with kept_blocks():
-            return list(results)
+        with _remembered_interrupts(stop), kept_blocks():
+            for result in results:
+                found.append(result)
+                stop()
+        return found
+    except _Stopped:
+        if stop.interrupt is None:
+            raise
+        raise stop.interrupt from None
     finally:
-        stop.set()
+        stop.is_set = True
 
 
 def _call(stop, name, function, *args):
-    with stop.heeded(), blame(name):
-        return function(*args)
+    with blame(name):
+        return stop.run(function, *args)
 
 
 def _results(calls, names, n_jobs):

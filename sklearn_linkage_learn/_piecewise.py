@@ -1,6 +1,7 @@
 """Step functions on [0, 1]: loss curves, their exact mean and where it is least."""
 
 import math
+import zlib
 from fractions import Fraction
 from numbers import Real
 
@@ -312,7 +313,8 @@ class PiecewiseConstant:
         return hash((self._breakpoints.tobytes(), self._values.tobytes()))
 
     def __reduce__(self):
-        return PiecewiseConstant, (self._breakpoints, self._values, self._lower)
+        parts = self._breakpoints, self._values, self._lower
+        return _unpickled, (*parts, _checksum(*parts))
 
     def __repr__(self):
         if self.n_pieces > 6:
@@ -415,6 +417,20 @@ def _running_sums(values, weights, starts, order, last, divisor):
         jumps = np.diff(limb)[within][order]
         total[1:] = total[0] + np.cumsum(jumps)[last]
     return np.ldexp(quotient(sums, width, divisor), scale)
+
+
+def _unpickled(breakpoints, values, lower, checksum):
+    if _checksum(breakpoints, values, lower) != checksum:
+        raise ValueError("A pickled PiecewiseConstant was damaged: checksums differ.")
+    return PiecewiseConstant(breakpoints, values, lower)
+
+
+def _checksum(*arrays):
+    checksum = 0
+    for array in arrays:
+        if array is not None:
+            checksum = zlib.crc32(np.ascontiguousarray(array, dtype="<f8"), checksum)
+    return checksum
 
 
 def _check_breakpoints(breakpoints):

@@ -104,7 +104,7 @@ cdef class Clusters:
     cdef const double* numbers(self, int i, int j, double* buffer) noexcept nogil
     cdef void point_numbers(self, Py_ssize_t pair, double* number) noexcept nogil
     cdef void find_owners(self) noexcept nogil
-    cdef int track_deciding_pairs(self) except -1
+    cdef int track_deciding_pairs(self) except -1 nogil
     cdef const double* line(self, int i, int j, double* buffer) noexcept nogil
     cdef void gap(
         self, Expansion* e, int f, int m, const double* u, double below_u,

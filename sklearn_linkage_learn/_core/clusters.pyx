@@ -240,8 +240,7 @@ cdef class Clusters:
         if (i == k and j == l) or (i == l and j == k):
             return 0
         if self.deciding == NULL and self.n_searched > SEARCHES * self.n_points:
-            with gil:
-                self.track_deciding_pairs()
+            self.track_deciding_pairs()
         return -1 if self.deciding_pair(i, j) < self.deciding_pair(k, l) else 1
 
     cdef long long deciding_pair(self, int i, int j) noexcept nogil:
@@ -310,7 +309,7 @@ cdef class Clusters:
                 return False
         return True
 
-    cdef int track_deciding_pairs(self) except -1:
+    cdef int track_deciding_pairs(self) except -1 nogil:
         """Find which point pair decides each entry; merges keep it up from here."""
         cdef Py_ssize_t n = self.n_points, entry, n_entries
         cdef const double* number
@@ -323,6 +322,7 @@ cdef class Clusters:
             self.deciding[entry] = -1
         self.find_owners()
         for i in range(n):
+            self.poll.spend(4 * (n - i))
             for j in range(i + 1, n):
                 a = self.owner[i]
                 b = self.owner[j]

@@ -53,12 +53,10 @@ cdef class ExecutionTree(Clusters):
     cdef bint of_points     # whether lines are those of point pairs
 
     def __cinit__(self, *args):
-        cdef Py_ssize_t n = self.n_points, depth, pair
+        cdef Py_ssize_t n = self.n_points, depth
         self.value = <double*> allocate(
             self.distances.shape[1] * self.n_parts, sizeof(double)
         )
-        for pair in range(self.distances.shape[1]):
-            self.point_numbers(pair, self.value + pair * self.n_parts)
         self.frames = <Frame*> allocate(n, sizeof(Frame))
         self.left = <int*> allocate(2 * n, sizeof(int))
         self.right = <int*> allocate(2 * n, sizeof(int))
@@ -80,7 +78,9 @@ cdef class ExecutionTree(Clusters):
         self.of_points = self.n_metrics == 2 and (
             self.kind[0] == SINGLE or self.kind[0] == COMPLETE
         )
-        self.track_deciding_pairs()
+        with nogil:
+            self.load_points()
+            self.track_deciding_pairs()
 
     def __dealloc__(self):
         cdef Py_ssize_t depth
@@ -102,6 +102,13 @@ cdef class ExecutionTree(Clusters):
 
     cdef const double* numbers(self, int i, int j, double* buffer) noexcept nogil:
         return self.parts(i, j)
+
+    cdef int load_points(self) except -1 nogil:
+        cdef Py_ssize_t pair
+        for pair in range(self.distances.shape[1]):
+            self.point_numbers(pair, self.value + pair * self.n_parts)
+            self.poll.spend(4)
+        return 0
 
     cdef int enumerate(self) except -1 nogil:
         """Visit every leaf, in the order of the parameter."""

@@ -1,10 +1,10 @@
 """Long work that ends early: on Ctrl-C, or when no one waits for its result.
 
 Invariant: whoever works for long counts what it does in a `Poll`, which now and then
-checks whether to go on. Work on a thread that someone else started, and who has left,
-ends by `stop_event`: signals reach the main thread only. Cost: an addition for a piece
-of work, a look at the clock after every 2^20, and the interpreter's lock, which others
-may hold for some milliseconds, twenty times a second.
+checks whether to go on. Signals reach the main thread only; others ask who they work
+for, by `on_check`. Cost: an addition for a piece of work, a look at the clock after
+every 2^20, and the interpreter's lock, which others may hold for some milliseconds,
+twenty times a second.
 """
 
 from contextvars import ContextVar
@@ -12,20 +12,16 @@ from contextvars import ContextVar
 from cpython.exc cimport PyErr_CheckSignals
 from libc.time cimport CLOCKS_PER_SEC, clock
 
-# An object with a method `is_set`, which ends the work of the thread; or None.
-stop_event = ContextVar("stop_event", default=None)
-
-
-class Stopped(Exception):
-    """The result of a thread's work is not wanted any more."""
+# A function that raises what ends the work of the current thread; or None.
+on_check = ContextVar("on_check", default=None)
 
 
 def check():
     """Raise what ends the work of the current thread, if there is anything."""
     PyErr_CheckSignals()
-    event = stop_event.get()
-    if event is not None and event.is_set():
-        raise Stopped
+    function = on_check.get()
+    if function is not None:
+        function()
 
 
 cdef class Poll:
