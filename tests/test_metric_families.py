@@ -226,6 +226,13 @@ def test_equal_metrics_give_one_piece():
             [2, 0, 1, 0, 1],
             "cut",
         ),
+        # A steep line is not the greatest any more at the parameter where it expires.
+        (
+            [1e5, 1e-30, 0, 1e5, 0, 0, 1e-30, 1e5, 0, 1e-30, 1e5, 0, 1e-30, 3e3, 0],
+            [0, 2, 1, 0, 1, 1, 0, 0, 2, 2, 0, 0, 0, 1, 0],
+            [2, 0, 3, 0, 3, 0],
+            "dendrogram_purity",
+        ),
         # Near 1 the first metric hardly counts, but its last bits decide.
         (
             [0, 1, 0, 0, 0, 0, 0, 1, 0, 0, 1 + 2**-52, 1 + 2**-52, 1, 0, 1 - 2**-53],

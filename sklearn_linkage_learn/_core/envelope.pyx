@@ -11,7 +11,7 @@ O(depth) for each line that is found again.
 """
 
 cimport cython
-from libc.math cimport fabs
+from libc.math cimport fabs, nextafter
 from libc.stdlib cimport free
 from libc.string cimport memcpy
 
@@ -19,7 +19,7 @@ from .free_clusters cimport FAR
 from .kinetic cimport Kinetic
 from .memory cimport allocate, allocate_rows
 from .predicates cimport (
-    Expansion, NEVER, TOLERANCE, crossing_bound, first_negative, gap_of_lines,
+    Expansion, NEVER, SMALLEST, TOLERANCE, crossing_bound, first_negative, gap_of_lines,
     order_at,
 )
 from .row_loops cimport next_below
@@ -162,6 +162,8 @@ cdef class EnvelopeKinetic(Kinetic):
         cdef double since = expired[EXPIRY], top = expired[TOP], height
         if since < 0.0:
             return self.t
+        # Expiry is the first parameter where another line may be greater already.
+        since = nextafter(since, 0.0) if since > SMALLEST else 0.0
         height = (1.0 - since) * expired[0] + since * expired[1]
         # Near 1 the height may be far less than it was: no difference of the two.
         height = (self.rest * height + (self.t - since) * top) / (1.0 - since)
