@@ -225,6 +225,7 @@ cdef class EnvelopeKinetic(Kinetic):
         cdef long long decided = -1
         n_x = self.list_members(x, self.members)
         n_y = self.list_members(y, self.members + n_x)
+        self.poll.work += 2 * <long long> n_x * n_y
         for a in range(n_x):
             for b in range(n_x, n_x + n_y):
                 low = min(self.members[a], self.members[b])
@@ -426,7 +427,7 @@ cdef class EnvelopeKinetic(Kinetic):
             self.chord_bound(1, 0, height, top),
         ))
 
-    cdef bint has_failed(self, int k, int node) noexcept nogil:
+    cdef bint has_failed(self, int k, int node) except -1 nogil:
         """Whether another cluster is nearer to free cluster k than a merge."""
         cdef const double* starts = self.shows(k, 0)
         cdef const double* ends = self.shows(k, 1)
@@ -437,6 +438,7 @@ cdef class EnvelopeKinetic(Kinetic):
         while a < n:
             if self.is_nearer(k, a, node, height):
                 return True
+            self.poll.spend(n)
             a = next_below(starts, ends, self.rest, self.t, limit, a + 1, n)
         return False
 

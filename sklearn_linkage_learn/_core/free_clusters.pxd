@@ -93,8 +93,8 @@ cdef class FreeClusters(Lines):
     cdef int move_to_front(self, int node) except -1 nogil
     cdef void set_bound(self, int k) noexcept nogil
     cdef void set_all_bound(self) noexcept nogil
-    cdef void find_partner(self, int k) noexcept nogil
-    cdef bint is_blocked(self, int k) noexcept nogil
+    cdef int find_partner(self, int k) except -1 nogil
+    cdef bint is_blocked(self, int k) except -1 nogil
     cdef double failure_bound(
         self, int k, int partner, double start, double end, double best
     ) noexcept nogil

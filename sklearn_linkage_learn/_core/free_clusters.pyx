@@ -221,17 +221,18 @@ cdef class FreeClusters(Lines):
             else:
                 other.partner = -1
 
-    cdef void find_partner(self, int k) noexcept nogil:
+    cdef int find_partner(self, int k) except -1 nogil:
         """Find the free cluster nearest to free cluster k, if it is not known."""
         cdef const double* starts = self.shows(k, 0)
         cdef const double* ends = self.shows(k, 1)
         cdef double value, best = FAR, second = FAR, margin = 0.0
         cdef int j, node = self.alive[k], found = -1
         if self.frees[k].partner >= 0:
-            return
+            return 0
         for j in range(self.n_free):
             if j == k:
                 continue
+            self.poll.spend(1)
             value = self.mix(starts[j], ends[j])
             if value <= best + margin and self.renew(k, j):
                 value = self.mix(starts[j], ends[j])
@@ -248,8 +249,9 @@ cdef class FreeClusters(Lines):
         self.frees[k].partner = found
         self.frees[k].gap = best
         self.frees[k].next_gap = second
+        return 0
 
-    cdef bint is_blocked(self, int k) noexcept nogil:
+    cdef bint is_blocked(self, int k) except -1 nogil:
         """Whether a cluster that is not free is nearer to k than its partner.
 
         A blocker found once keeps its role while it is there, and merges among others
@@ -277,6 +279,7 @@ cdef class FreeClusters(Lines):
             ):
                 cluster.blocker = self.alive[a]
                 return True
+            self.poll.spend(n)
             a = next_below(starts, ends, self.rest, self.t, gap + margin, a + 1, n)
         cluster.blocker = -1
         cluster.cleared = cluster.partner

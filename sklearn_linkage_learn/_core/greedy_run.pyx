@@ -64,7 +64,7 @@ cdef class GreedyRun(Lines):
             else:
                 add_wide(u + at, v + at, entry + at, self.width[f])
 
-    cdef double find_cut(self, int k) noexcept nogil:
+    cdef double find_cut(self, int k) except -1 nogil:
         """Undo the last k - 1 merges; they are the last while the sequence stands."""
         cdef int first_undone = self.n_points - k, place, node, side, child, found = 0
         if k == 1:

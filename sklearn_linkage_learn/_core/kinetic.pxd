@@ -19,9 +19,9 @@ cdef class Kinetic(FreeClusters):
     cdef int free_children(self, int node) except -1 nogil
     cdef int repair(self, int place) except -1 nogil
     cdef int replay(self, int node) except -1 nogil
-    cdef bint still_holds(self, int node) noexcept nogil
+    cdef bint still_holds(self, int node) except -1 nogil
     cdef void update_merge(self, int node) noexcept nogil
-    cdef bint holds(self, int node) noexcept nogil
+    cdef bint holds(self, int node) except -1 nogil
     cdef bint is_nearer(self, int k, int a, int node, double height) noexcept nogil
     cdef double tighten(self, int node, double fail) noexcept nogil
     cdef double crossing_before(

@@ -185,7 +185,7 @@ cdef class Kinetic(FreeClusters):
                 return False
         return True
 
-    cdef bint still_holds(self, int node) noexcept nogil:
+    cdef bint still_holds(self, int node) except -1 nogil:
         if self.expiring:
             self.update_merge(node)
         return self.holds(node)
@@ -193,13 +193,14 @@ cdef class Kinetic(FreeClusters):
     cdef void update_merge(self, int node) noexcept nogil:
         """Bring the line of a merge up to date, where lines expire."""
 
-    cdef bint holds(self, int node) noexcept nogil:
+    cdef bint holds(self, int node) except -1 nogil:
         """Whether a merge is nearer than either child and any free cluster."""
         cdef double height = self.mix(self.start[node], self.end[node])
         cdef double limit = height + self.margin(height)
         cdef int left = self.left[node], right = self.right[node], k
         cdef int a = self.place[left], b = self.place[right]
         for k in range(self.n_free):
+            self.poll.spend(1)
             if self.value(k, a) <= limit and self.is_nearer(k, a, node, height):
                 return False
             if self.value(k, b) <= limit and self.is_nearer(k, b, node, height):

@@ -47,7 +47,7 @@ cdef class TreeSweep:
     cdef int compare_merges(self, int u, int v) noexcept nogil
     cdef double merge_crossing(self, int u, int v) noexcept nogil
 
-    cdef double find_cut(self, int k) noexcept nogil
+    cdef double find_cut(self, int k) except -1 nogil
     cdef bint is_higher(self, int u, int v) noexcept nogil
     cdef double swap_before(self, int u, int v, double until) noexcept nogil
     cdef void sort_by_height(self) noexcept nogil

@@ -131,12 +131,11 @@ cdef class TreeSweep:
         while self.since < until:
             self.move_to(self.since)
             self.since = min(self.find_cut(self.loss.n_labels), until)
-            self.poll.spend(<long long> self.loss.n_labels * self.loss.n_labels)
             self.pieces.add(self.t, &tree)
         self.move_to(until)
         return 0
 
-    cdef double find_cut(self, int k) noexcept nogil:
+    cdef double find_cut(self, int k) except -1 nogil:
         """Undo the k - 1 highest merges; return until when these are the highest."""
         cdef int n_cut = 1, i, node, highest
         cdef double until = 1.0
@@ -144,6 +143,7 @@ cdef class TreeSweep:
         while n_cut < k:
             highest = -1
             for i in range(n_cut):
+                self.poll.spend(1)
                 if self.cut[i] >= self.n_points and (
                     highest < 0 or self.is_higher(self.cut[i], self.cut[highest])
                 ):
