@@ -6,6 +6,17 @@ from contextlib import contextmanager
 import numpy as np
 
 
+# An int that no float can hold is a bad value, and so is a matrix without an inverse,
+# which is a ValueError since NumPy 1.25.
+_BAD_VALUES = (
+    ValueError,
+    TypeError,
+    OverflowError,
+    MemoryError,
+    np.linalg.LinAlgError,
+)
+
+
 @contextmanager
 def blame(name):
     """Let an error of the block begin with the name of what it is about.
@@ -15,8 +26,7 @@ def blame(name):
     """
     try:
         yield
-    except (ValueError, TypeError, OverflowError, MemoryError) as error:
-        # An int that no float can hold is a bad value.
+    except _BAD_VALUES as error:
         kinds = (TypeError, MemoryError)
         kind = next((kind for kind in kinds if isinstance(error, kind)), ValueError)
         raise kind(f"{name}: {str(error) or type(error).__name__}") from error
