@@ -1,5 +1,6 @@
 """Build the Cython core; all metadata stands in pyproject.toml."""
 
+import os
 import sys
 from pathlib import Path
 
@@ -17,6 +18,19 @@ else:
         "libraries": ["m"],
     }
 
+# .ci/sanitize asks for a core in which every access to memory is checked. Python asks
+# for integers that wrap around, which would keep overflows from being found.
+CHECKED = os.environ.get("LINKAGE_LEARN_CHECKED") == "1"
+if CHECKED:
+    SANITIZERS = ["-fsanitize=address,undefined,float-cast-overflow"]
+    OPTIONS["define_macros"] = [("SLL_CHECKED", "1")]
+    OPTIONS["extra_link_args"] = SANITIZERS
+    OPTIONS["extra_compile_args"] += [
+        *SANITIZERS,
+        *("-fno-sanitize-recover=all", "-fno-wrapv"),
+        *("-O1", "-g", "-fno-omit-frame-pointer"),
+    ]
+
 setup(
     ext_modules=cythonize(
         [
@@ -27,11 +41,12 @@ setup(
         ],
         compiler_directives={
             "language_level": 3,
-            "boundscheck": False,
+            "boundscheck": CHECKED,
             "wraparound": False,
             "cdivision": True,
-            "initializedcheck": False,
+            "initializedcheck": CHECKED,
             "embedsignature": True,
         },
+        force=CHECKED,
     )
 )

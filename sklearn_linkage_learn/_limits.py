@@ -101,7 +101,7 @@ def check_room_for_all(n_bytes, work, instances, n_jobs):
             f"n_jobs={n_jobs}: {work} {len(at_once)} instances at once, "
             f"{instances.names[largest]} among them, takes about "
             f"{_shown(at_once[-1])} of memory, {_shown(available)} are available. Use "
-            f"n_jobs={np.count_nonzero(at_once <= available)}."
+            f"n_jobs={max(np.count_nonzero(at_once <= available), 1)}."
         )
 
 

@@ -245,7 +245,7 @@ def test_limits_of_older_control_groups_count(groups):
 def test_blocks_that_wait_are_available(groups):
     assert _limits.available_bytes() == 1000
     with kept_blocks():
-        Workspace(1000)
+        Workspace(1, 1000)
         assert _limits.available_bytes() == 9000
 
 

@@ -336,6 +336,16 @@ def test_known_optimum_of_fifty_planted_classes_is_found():
     assert losses.hamming_loss(Z, labels) == 1 / size
 
 
+def test_known_optimum_of_thousands_of_classes_is_found():
+    # Every class is a pair of points, but a point each of three pairs change places.
+    k, rng = 2150, np.random.default_rng(9)
+    pairs = np.arange(2 * k).reshape(k, 2)
+    labels = np.repeat(np.arange(k, dtype=np.intc), 2)
+    labels[[0, 1000, 4000]] = labels[[1000, 4000, 0]]
+    merges = [*pairs, *(np.array(random_merges(k, "balanced", rng)) + 2 * k)]
+    assert evaluate(make_loss("hamming", labels), merges) == (3 / (2 * k),) * 2
+
+
 def test_digits_are_certified_and_no_worse_than_the_cut():
     X, y = load_digits(return_X_y=True)
     for method in ("average", "ward"):

@@ -36,22 +36,22 @@ def test_blocks_are_handed_on_while_they_are_kept_and_freed_after():
     assert idle_bytes() == 0
     with kept_blocks():
         with kept_blocks():
-            del [Workspace(1000)][0]
+            del [Workspace(1, 1000)][0]
         assert idle_bytes() == 8000
-        smaller = Workspace(500)
+        smaller = Workspace(1, 500)
         assert idle_bytes() == 0
-        larger = Workspace(2000)
+        larger = Workspace(1, 2000)
         del smaller, larger
         assert idle_bytes() == 24000
     assert idle_bytes() == 0
-    Workspace(1000)
+    Workspace(1, 1000)
     assert idle_bytes() == 0
 
 
 def test_a_larger_block_takes_the_place_of_one_that_waits():
     with kept_blocks():
         for n_doubles in (100, 300, 200, 1000):
-            Workspace(n_doubles)
+            Workspace(1, n_doubles)
             assert idle_bytes() == 8 * (n_doubles if n_doubles != 200 else 300)
     assert idle_bytes() == 0
 
@@ -72,4 +72,4 @@ def test_a_fit_keeps_no_memory_even_if_it_fails():
 
 def test_memory_that_cannot_be_had_is_an_error():
     with pytest.raises(MemoryError, match="bytes"):
-        Workspace(2**59)
+        Workspace(1, 2**59)

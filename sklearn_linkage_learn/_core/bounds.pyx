@@ -326,7 +326,7 @@ cdef class BoundedHammingLoss(PricedHammingLoss):
         cdef uint64_t key = state.labels * 0x9E3779B97F4A7C15ULL
         cdef int slot
         cdef State* known
-        key = ((key ^ key >> 29) + state.fewest * 1000003 + state.most)
+        key = (key ^ key >> 29) + <uint64_t> state.fewest * 1000003 + state.most
         slot = <int> (key * 0xBF58476D1CE4E5B9ULL >> 40) & (N_SLOTS - 1)
         while self.slots[slot] >= 0:
             known = self.states + self.slots[slot]

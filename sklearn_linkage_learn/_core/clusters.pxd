@@ -26,7 +26,8 @@ cdef class Clusters:
     cdef double* line_buffer        # for two lines
     cdef double* buffer             # for the numbers of two cluster pairs
     cdef Py_ssize_t* row            # row[i] + j is the place of points i < j
-    cdef int* deciding              # [cluster pair][function] its point pair, or NULL
+    cdef int* deciding              # [cluster pair][function] the place of its point
+    #                                 pair, or NULL
     cdef long long n_searched       # point pairs looked at before that was tracked
     cdef int* alive                 # the slots in use, ascending
     cdef int* size

@@ -9,6 +9,7 @@ searched for among the points at first, and tracked for all cluster pairs in
 2 * n_functions * n^2 bytes once that has taken SEARCHES looks a point.
 """
 
+from libc.limits cimport INT_MAX
 from libc.math cimport fabs
 from libc.stdlib cimport free
 from libc.string cimport memmove
@@ -243,19 +244,22 @@ cdef class Clusters:
         return -1 if self.deciding_pair(i, j) < self.deciding_pair(k, l) else 1
 
     cdef long long deciding_pair(self, int i, int j) noexcept nogil:
-        """The earliest point pair that decides any merge function of (i, j)."""
-        cdef Py_ssize_t n = self.n_points
-        cdef long long best = n * n
-        cdef int f, a = self.first[i], b = self.first[j]
+        """The earliest point pair that decides any merge function of (i, j).
+
+        A point pair is named by its place in condensed order.
+        """
+        cdef long long best = self.distances.shape[1]
+        cdef int f
         if self.deciding == NULL:
             return self.search_deciding_pair(
-                self.numbers(i, j, self.buffer), a, self.size[i], b, self.size[j]
+                self.numbers(i, j, self.buffer),
+                self.first[i], self.size[i], self.first[j], self.size[j],
             )
         for f in range(self.n_functions):
             best = min(
                 best,
                 self.deciding[self.pair(i, j) * self.n_functions + f]
-                if self.is_by_value(f) else min(a, b) * n + max(a, b),
+                if self.is_by_value(f) else self.pair(i, j),
             )
         return best
 
@@ -263,14 +267,13 @@ cdef class Clusters:
         self, const double* number, int a, int size_a, int b, int size_b
     ) noexcept nogil:
         """The same for clusters whose lists of points start at a and b."""
-        cdef Py_ssize_t n = self.n_points
-        cdef long long best = n * n
+        cdef long long best = self.distances.shape[1]
         cdef int f
         for f in range(self.n_functions):
             best = min(
                 best,
                 self.search(f, number + self.offset[f], a, size_a, b, size_b)
-                if self.is_by_value(f) else min(a, b) * n + max(a, b),
+                if self.is_by_value(f) else self.row[min(a, b)] + max(a, b),
             )
         return best
 
@@ -278,7 +281,7 @@ cdef class Clusters:
         self, int f, const double* number, int a, int size_a, int b, int size_b
     ) noexcept nogil:
         """The point pair that decides single or complete linkage."""
-        cdef Py_ssize_t n = self.n_points, low, high
+        cdef Py_ssize_t low, high
         cdef long long pair, found = -1
         cdef int x = a, y
         self.n_searched += <long long> size_a * size_b
@@ -287,7 +290,7 @@ cdef class Clusters:
             for _ in range(size_b):
                 low = min(x, y)
                 high = max(x, y)
-                pair = low * n + high
+                pair = self.row[low] + high
                 # Of equal point pairs, single takes the first, complete the last.
                 if (
                     found < 0 or (pair > found) == (self.kind[f] == COMPLETE)
@@ -315,6 +318,10 @@ cdef class Clusters:
         cdef int f, i, j, a, b
         if self.deciding != NULL:
             return 0
+        if self.distances.shape[1] > INT_MAX:
+            raise OverflowError(
+                f"ties are told apart among 65536 points, not among {self.n_points}"
+            )
         n_entries = self.distances.shape[1] * self.n_functions
         self.deciding = <int*> allocate(n_entries, sizeof(int))
         for entry in range(n_entries):
@@ -335,7 +342,7 @@ cdef class Clusters:
                     if (
                         self.deciding[entry] < 0 or self.kind[f] == COMPLETE
                     ) and self.is_decided_by(i, j, number + self.offset[f]):
-                        self.deciding[entry] = i * n + j
+                        self.deciding[entry] = self.row[i] + j
         return 0
 
     cdef void unite(self, int i, int j, int node) noexcept nogil:

@@ -17,7 +17,7 @@ from libc.string cimport memcpy
 
 from .free_clusters cimport FAR
 from .kinetic cimport Kinetic
-from .memory cimport allocate
+from .memory cimport allocate, allocate_rows
 from .predicates cimport (
     Expansion, NEVER, TOLERANCE, crossing_bound, first_negative, gap_of_lines,
     order_at,
@@ -84,7 +84,7 @@ cdef class EnvelopeKinetic(Kinetic):
         # Losses that read heights want the line of every merge at all times.
         self.by_chord = not (self.loss.uses_cut or self.loss.uses_heights)
         self.waiting = <int*> allocate(4 * self.room, sizeof(int))
-        self.joined = <double*> allocate(self.stride * N_PARTS, sizeof(double))
+        self.joined = allocate_rows(N_PARTS, self.n_points)
 
     def __dealloc__(self):
         free(self.waiting)

@@ -257,7 +257,7 @@ cdef class ExecutionTree(Clusters):
                     # Of equal pairs complete linkage is decided by the last.
                     new = s < 0 if self.kind[0] == SINGLE else s >= 0
                 if new:
-                    self.deciding[entry] = i * n + j
+                    self.deciding[entry] = pair
                     self.parts(a, b)[0] = point[0]
                     self.parts(a, b)[1] = point[1]
 

@@ -11,7 +11,7 @@ join two.
 from libc.stdlib cimport free
 
 from .lines cimport Lines, MOST_PARTS
-from .memory cimport allocate
+from .memory cimport GAP, allocate, allocate_rows
 from .predicates cimport (
     COMPLETE, NEVER, SINGLE, WARD, add_wide, crossing_bound, is_quotient,
 )
@@ -23,7 +23,7 @@ cdef class FreeClusters(Lines):
 
     def __cinit__(self, *args):
         cdef int node
-        self.stride = self.n_points
+        self.stride = self.n_points + GAP
         self.place = <int*> allocate(self.room, sizeof(int))
         self.share = <double*> allocate(self.room, sizeof(double))
         self.alive = <int*> allocate(self.n_points + 1, sizeof(int))
@@ -65,9 +65,7 @@ cdef class FreeClusters(Lines):
         cdef FreeCluster* new = self.frees + self.n_free
         if self.n_free == self.n_free_blocks:
             self.n_free_blocks += 1
-            new.lines = <double*> allocate(
-                self.stride * self.n_planes, sizeof(double)
-            )
+            new.lines = allocate_rows(self.n_planes, self.n_points)
             new.shared = <int*> allocate(self.n_points, sizeof(int))
         self.swap_places(self.place[node], self.n_free)
         self.n_free += 1

@@ -11,7 +11,7 @@ touched; O(1) a look-up.
 
 from libc.stdlib cimport free
 
-from .memory cimport Workspace, allocate
+from .memory cimport Workspace, allocate, allocate_rows, close_rows, open_rows
 from .predicates cimport (
     COMPLETE, Expansion, MergeFunction, WARD, add_wide, difference, first_negative,
     is_quotient, order_at, ward_numerator,
@@ -85,10 +85,10 @@ cdef class Lines(TreeSweep):
         return self.crossing(self.left[u], self.right[u], self.left[v], self.right[v])
 
     def run(self, const int[:, ::1] children):
-        cdef size_t n = self.n_points, length = n * self.n_parts, i
-        cdef Workspace rows = Workspace(2 * n * length)
+        cdef size_t n = self.n_points, i
+        cdef Workspace rows = Workspace(2 * n, n * self.n_parts)
         for i in range(2 * n):
-            self.row[i] = rows.start + i * length
+            self.row[i] = rows.row(i)
         return super().run(children)
 
     cdef void load_points(self, const int[:, ::1] children) noexcept nogil:
@@ -115,10 +115,15 @@ cdef class Lines(TreeSweep):
     cdef void load_row(self, int point) noexcept nogil:
         """Store the lines of a point to those with lower slots."""
         cdef double* entry = self.row[point]
-        cdef const double* first = &self.distances[self.metric[0], 0]
-        cdef const double* second = &self.distances[self.metric[1], 0]
+        cdef const double* first
+        cdef const double* second
         cdef Py_ssize_t n = self.n_points, low, high, pair
         cdef int s, c
+        if n < 2:
+            # There is no distance to point at.
+            return
+        first = &self.distances[self.metric[0], 0]
+        second = &self.distances[self.metric[1], 0]
         for s in range(self.slot[point]):
             low = min(point, self.point_at[s])
             high = max(point, self.point_at[s])
@@ -142,19 +147,19 @@ cdef class Lines(TreeSweep):
             self.n_nodes += 1
         if self.row[node] == NULL:
             self.row[node] = self.new_row()
+        open_rows(self.row[node], 1, <size_t> self.n_points * self.n_parts)
         self.parent[node] = -1
         return node
 
     cdef double* new_row(self) except NULL nogil:
         """Memory for a row beyond those of one tree's nodes."""
-        cdef double* row = <double*> allocate(
-            <size_t> self.n_points * self.n_parts, sizeof(double)
-        )
+        cdef double* row = allocate_rows(1, <size_t> self.n_points * self.n_parts)
         self.more_rows[self.n_more_rows] = row
         self.n_more_rows += 1
         return row
 
     cdef void give_back(self, int node) noexcept nogil:
+        close_rows(self.row[node], <size_t> self.n_points * self.n_parts)
         self.spare[self.n_spare] = node
         self.n_spare += 1
 

@@ -15,29 +15,33 @@ cdef int n_keeping = 0
 
 
 cdef class Workspace:
-    """A block of at least that many doubles, with anything in it."""
+    """A block for one or more rows of doubles, with anything in them."""
 
-    def __cinit__(self, size_t n_doubles):
+    def __cinit__(self, size_t n_rows, size_t length):
         cdef size_t address
-        self.size = max(n_doubles, 1) * sizeof(double)
+        self.step = length + GAP
+        self.size = max(n_rows * self.step - GAP, <size_t> 1) * sizeof(double)
         for size, address in sorted(idle):
             if size >= self.size:
                 idle.remove((size, address))
                 self.size = size
                 self.start = <double*> address
-                return
-        if idle:
-            # All are too small. The largest makes room, so that there are never more
-            # blocks than are used at once.
-            size, address = max(idle)
-            idle.remove((size, address))
-            free(<void*> address)
-        self.start = <double*> malloc(self.size)
-        if self.start == NULL:
-            raise MemoryError(f"{self.size} bytes for the lines between clusters")
+                break
+        else:
+            if idle:
+                # All are too small. The largest makes room, so that there are never
+                # more blocks than are used at once.
+                size, address = max(idle)
+                idle.remove((size, address))
+                free(<void*> address)
+            self.start = <double*> malloc(self.size)
+            if self.start == NULL:
+                raise MemoryError(f"{self.size} bytes for the lines between clusters")
+        open_rows(self.start, n_rows, length)
 
     def __dealloc__(self):
         if n_keeping and self.start != NULL:
+            close_rows(self.start, self.size // sizeof(double))
             idle.append((self.size, <size_t> self.start))
         else:
             free(self.start)

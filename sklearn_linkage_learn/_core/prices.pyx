@@ -108,12 +108,12 @@ cdef class PricedHammingLoss(HammingLoss):
 
     cdef void move_prices(self, double gap) noexcept nogil:
         """Raise the prices of labels taken too often, by Polyak's step length."""
-        cdef int c, norm = 0
-        cdef double price
+        cdef int c
+        cdef double price, norm = 0.0
         for c in range(self.n_labels):
             if self.usage[c] > 0 or self.prices[c] > 0:
-                norm += self.usage[c] * self.usage[c]
-        if norm == 0:
+                norm += <double> self.usage[c] * self.usage[c]
+        if norm == 0.0:
             return
         for c in range(self.n_labels):
             price = self.prices[c] + gap / norm * self.usage[c]

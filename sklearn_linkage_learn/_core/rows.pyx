@@ -13,7 +13,7 @@ from libc.math cimport INFINITY
 from libc.stdlib cimport free
 from libc.string cimport memcpy
 
-from .memory cimport Workspace, allocate
+from .memory cimport Workspace, allocate, close_rows, open_rows
 from .row_loops cimport LANES, add_weighed, lane_minima, least, weigh
 
 cdef enum:
@@ -41,7 +41,7 @@ cdef class Rows(Clusters):
         if self.stride % 512 == 0:
             self.stride += LANES
         n_rows = max(n, (1 + self.n_parts) * ((n + 1) // 2)) + 2 * self.n_parts + 2
-        self.memory = Workspace(n_rows * self.stride + LANES)
+        self.memory = Workspace(n_rows, self.stride)
         self.spare = <double**> allocate(n_rows, sizeof(double*))
         self.mixed_row = <double**> allocate(n, sizeof(double*))
         self.part_row = <double**> allocate(n * self.n_parts, sizeof(double*))
@@ -58,7 +58,7 @@ cdef class Rows(Clusters):
         self.candidate = <int*> allocate(n, sizeof(int))
         self.n_spare = n_rows
         for i in range(n_rows):
-            self.spare[n_rows - 1 - i] = self.memory.start + i * self.stride
+            self.spare[n_rows - 1 - i] = self.memory.row(i)
         for i in range(self.stride):
             self.absent[i] = 0.0 if i < n else INFINITY
             self.share[i] = self.ones[i] = 1.0
@@ -136,9 +136,11 @@ cdef class Rows(Clusters):
 
     cdef double* take_row(self) noexcept nogil:
         self.n_spare -= 1
+        open_rows(self.spare[self.n_spare], 1, self.stride)
         return self.spare[self.n_spare]
 
     cdef void give_row(self, double* row) noexcept nogil:
+        close_rows(row, self.stride)
         self.spare[self.n_spare] = row
         self.n_spare += 1
 
