@@ -5,10 +5,9 @@ from contextlib import contextmanager
 
 import numpy as np
 
-
 # An int that no float can hold is a bad value, and so is a matrix without an inverse,
 # which is a ValueError since NumPy 1.25.
-_BAD_VALUES = (
+_NAMED = (
     ValueError,
     TypeError,
     OverflowError,
@@ -26,7 +25,7 @@ def blame(name):
     """
     try:
         yield
-    except _BAD_VALUES as error:
+    except _NAMED as error:
         kinds = (TypeError, MemoryError)
         kind = next((kind for kind in kinds if isinstance(error, kind)), ValueError)
         raise kind(f"{name}: {str(error) or type(error).__name__}") from error
