@@ -5,7 +5,6 @@ averages these curves and takes the parameter where the mean is least. The algor
 to choose from are a :class:`Family`.
 """
 
-import sys
 from abc import ABC, abstractmethod
 from functools import partial
 from numbers import Integral, Real
@@ -15,14 +14,13 @@ import numpy as np
 from joblib.func_inspect import get_func_code
 from sklearn.base import BaseEstimator, _fit_context
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
-from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted, check_memory
 
-from ._core.memory import kept_blocks
 from ._errors import blame, is_sequence, name_of
 from ._instances import all_or_nothing, read_instances
 from ._interpolated import check_cluster_count, count_below, flat_clusters
 from ._limits import check_room_for_all
+from ._parallel import map_instances
 from ._pickling import VersionedPickle
 from ._piecewise import PiecewiseConstant, widest_optimal_interval
 from .losses import LOSSES, evaluate, kernel_bytes
@@ -392,23 +390,11 @@ class InstanceLearner(VersionedPickle, BaseEstimator, ABC):
     def _map(self, function, instances, *args, show=False):
         """Apply a function to all instances in parallel; results keep their order."""
         labels = instances.labels or [None] * len(instances)
-        parallel = Parallel(n_jobs=self.n_jobs, prefer="threads", return_as="generator")
-        results = parallel(
-            delayed(_blaming)(name, function, *data, *args)
-            for name, *data in zip(
-                instances.names, instances.points, labels, strict=True
-            )
-        )
-        if show:
-            results = _shown(results, type(self).__name__, len(instances))
-        # Threads hand their memory on from instance to instance.
-        with kept_blocks():
-            return list(results)
-
-
-def _blaming(name, function, *args):
-    with blame(name):
-        return function(*args)
+        arguments = [
+            (*data, *args) for data in zip(instances.points, labels, strict=True)
+        ]
+        title = type(self).__name__ if show else None
+        return map_instances(function, instances.names, arguments, self.n_jobs, title)
 
 
 def _measure(points, labels, family, loss, source, memory):
@@ -440,18 +426,3 @@ def _source_of(loss, must_pickle):
                 "can be imported."
             ) from error
     return get_func_code(loss)[0]
-
-
-def _shown(results, name, total):
-    """Yield results, and show how many there are on standard error."""
-    try:
-        from tqdm import tqdm
-    except ImportError:
-        return _counted(results, name, total)
-    return tqdm(results, desc=name, total=total, unit="instance", file=sys.stderr)
-
-
-def _counted(results, name, total):
-    for done, result in enumerate(results, start=1):
-        print(f"{name}: {done} of {total} instances", file=sys.stderr)
-        yield result

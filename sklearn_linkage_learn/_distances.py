@@ -6,12 +6,14 @@ A metric is a name, a function of two rows, or one of these on a block of column
 """
 
 from dataclasses import dataclass, field, replace
+from functools import partial, wraps
 from numbers import Integral
 
 import numpy as np
-from scipy.spatial.distance import pdist, squareform
-from sklearn.metrics import pairwise_distances
+from scipy.spatial.distance import cdist, pdist, squareform
+from sklearn.metrics import DistanceMetric
 
+from ._core.interrupts import check
 from ._errors import blame, check_lengths, name_of
 from ._limits import check_room
 
@@ -52,6 +54,11 @@ METRICS = frozenset(_SCIPY_METRICS) | frozenset(_ALIASES) | {"haversine"}
 _ROUNDED_AT_ZERO = ("correlation", "cosine")
 # The mean of two squared distances is a squared distance again only of these.
 EUCLIDEAN = ("euclidean", "l2")
+
+# Numbers that distances are computed from between two checks for Ctrl-C, and the rows
+# of such a step: enough to make up for what scipy does once for each.
+_STEP = 2**26
+_STEP_ROWS = 16
 
 
 @dataclass(frozen=True)
@@ -286,20 +293,64 @@ def condensed_distances(points, metric):
         return np.empty(0)
     with blame(f"metric {name_of(metric)}"):
         if callable(metric):
-            distances = pdist(points, metric)
-        elif metric == "haversine":
-            square = pairwise_distances(points, metric=metric)
-            distances = squareform(square, checks=False)
+            distances = pdist(points, _checking(metric))
         else:
             kind = bool if metric in _BOOLEAN_METRICS else np.float64
-            name = _ALIASES.get(metric, metric)
-            distances = pdist(points.astype(kind, copy=False), name)
+            distances = _named_distances(points.astype(kind, copy=False), metric)
     if metric in _ROUNDED_AT_ZERO:
         _, place = np.unique(points, axis=0, return_inverse=True)
         if place.max() < len(points) - 1:
             distances[pdist(place.reshape(-1, 1), "cityblock") == 0] = 0
         np.maximum(distances, 0, out=distances)
     _check_distances(distances, len(points), metric)
+    return distances
+
+
+def _checking(metric):
+    """A function of two rows that can be stopped between calls."""
+
+    @wraps(metric)
+    def checked(*args, **kwargs):
+        check()
+        return metric(*args, **kwargs)
+
+    return checked
+
+
+def _named_distances(points, metric):
+    """What :func:`pdist` gives, bit for bit, in steps that Ctrl-C can come between."""
+    n, n_features = points.shape
+    metric = _ALIASES.get(metric, metric)
+    if metric == "haversine":
+        return _in_steps(points, DistanceMetric.get_metric(metric).pairwise, cost=64)
+    cost = n_features**2 if metric == "mahalanobis" else n_features
+    # Too few points for a covariance are an error that pdist knows best.
+    if n * n * cost <= 4 * _STEP or (metric == "mahalanobis" and n <= n_features):
+        return pdist(points, metric)
+    options = {}
+    if metric == "mahalanobis":
+        options["VI"] = np.linalg.inv(np.atleast_2d(np.cov(points.T))).T.copy()
+    elif metric == "seuclidean":
+        options["V"] = np.var(points, axis=0, ddof=1)
+    return _in_steps(points, partial(cdist, metric=metric, **options), cost)
+
+
+def _in_steps(points, between, cost):
+    """Condensed distances, by a function that gives those between two sets of points.
+
+    `cost` is how many numbers one distance is computed from.
+    """
+    n = len(points)
+    width = max(_STEP // (_STEP_ROWS * cost), 1)
+    distances = np.empty(n * (n - 1) // 2)
+    for top in range(0, n - 1, _STEP_ROWS):
+        for left in range(top, n, width):
+            check()
+            block = between(points[top : top + _STEP_ROWS], points[left : left + width])
+            for i, row in enumerate(block, start=top):
+                # The distances of point i begin with that from i + 1.
+                begin, first = i * n - i * (i + 1) // 2 - i - 1, max(left, i + 1)
+                distances[begin + first : begin + left + len(row)] = row[first - left :]
     return distances
 
 

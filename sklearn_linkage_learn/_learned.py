@@ -15,6 +15,7 @@ from ._families import (
     run_bytes,
 )
 from ._interpolated import InterpolatedLinkage, weight_vector, weighted_tree
+from ._store import recall
 from ._version import __version__
 from .losses import make_loss
 
@@ -217,10 +218,8 @@ class _MergeFamily(Family):
 
     def measure(self, points, labels, loss, source, memory):
         distances = condensed_distances(points, self.metric)
-        cached = memory.cache(_merge_curve)
-        return cached(
-            distances, labels, self.linkages, self.algorithm, loss, source, __version__
-        )
+        identity = (labels, self.linkages, self.algorithm, loss, source, __version__)
+        return recall(memory, _merge_curve, distances, *identity)
 
     def tree(self, points, alpha):
         distances = condensed_distances(points, self.metric)

@@ -23,6 +23,7 @@ from ._scales import (
     stretched,
     usable,
 )
+from ._store import recall
 from ._version import __version__
 from .losses import make_loss
 
@@ -327,10 +328,8 @@ class _MetricFamily(Family):
             summary = tuple(summary.tolist())
         if self.normalize is not None:
             distances, units = in_binary_units(distances)
-        cached = memory.cache(_metric_curve)
-        curve = cached(
-            distances, labels, self.linkage, self.algorithm, loss, source, __version__
-        )
+        identity = (labels, self.linkage, self.algorithm, loss, source, __version__)
+        curve = recall(memory, _metric_curve, distances, *identity)
         return Measured(curve, units, summary)
 
     def conclude(self, measured):

@@ -1,6 +1,7 @@
 """Step functions on [0, 1]: loss curves, their exact mean and where it is least."""
 
 import math
+import zlib
 from fractions import Fraction
 from numbers import Real
 
@@ -318,7 +319,8 @@ class PiecewiseConstant:
         return hash((self._breakpoints.tobytes(), self._values.tobytes()))
 
     def __reduce__(self):
-        return PiecewiseConstant, (self._breakpoints, self._values, self._lower)
+        parts = self._breakpoints, self._values, self._lower
+        return _unpickled, (*parts, _checksum(*parts))
 
     def __repr__(self):
         if self.n_pieces > 6:
@@ -432,6 +434,20 @@ def _running_sums(values, weights, starts, order, last, divisor):
 def _as_number(name, value):
     with blame(name):
         return float(value)
+
+
+def _unpickled(breakpoints, values, lower, checksum):
+    if _checksum(breakpoints, values, lower) != checksum:
+        raise ValueError("A pickled PiecewiseConstant was damaged: checksums differ.")
+    return PiecewiseConstant(breakpoints, values, lower)
+
+
+def _checksum(*arrays):
+    checksum = 0
+    for array in arrays:
+        if array is not None:
+            checksum = zlib.crc32(np.ascontiguousarray(array, dtype="<f8"), checksum)
+    return checksum
 
 
 def _check_breakpoints(breakpoints):

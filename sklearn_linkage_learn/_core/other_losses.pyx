@@ -21,6 +21,8 @@ from .pruning cimport (
 
 import numpy as np
 
+from .interrupts import check
+
 
 cdef class CutLoss(TreeLoss):
     """Misplaced fraction of the flat cut under the best bijection to the labels."""
@@ -179,6 +181,7 @@ cdef class CallableLoss(TreeLoss):
 
     cdef double compute(self, const MergeTree* tree) except? -1 nogil:
         with gil:
+            check()
             self.lower = self.function(self.linkage_matrix(tree), self.labels)
             return self.lower
 
