@@ -113,6 +113,13 @@ class InstanceLearner(VersionedPickle, BaseEstimator, ABC):
         -------
         self : estimator
             The fitted learner. If anything fails, it is left as it was.
+
+        Raises
+        ------
+        MemoryError
+            If instances that are worked on at once need more memory than there is:
+            some dozen bytes times the square of the number of points. It is raised
+            before anything is computed, and tells what would fit.
         """
         return self._learn(X, y, groups, measured=[], label_counts=[])
 

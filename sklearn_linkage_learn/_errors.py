@@ -5,6 +5,16 @@ from contextlib import contextmanager
 
 import numpy as np
 
+# An int that no float can hold is a bad value, and so is a matrix without an inverse,
+# which is a ValueError since NumPy 1.25.
+_NAMED = (
+    ValueError,
+    TypeError,
+    OverflowError,
+    MemoryError,
+    np.linalg.LinAlgError,
+)
+
 
 @contextmanager
 def blame(name):
@@ -15,8 +25,7 @@ def blame(name):
     """
     try:
         yield
-    except (ValueError, TypeError, OverflowError, MemoryError) as error:
-        # An int that no float can hold is a bad value.
+    except _NAMED as error:
         kinds = (TypeError, MemoryError)
         kind = next((kind for kind in kinds if isinstance(error, kind)), ValueError)
         raise kind(f"{name}: {str(error) or type(error).__name__}") from error
