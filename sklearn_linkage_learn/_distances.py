@@ -50,6 +50,19 @@ _BOOLEAN_METRICS = (
 )
 METRICS = frozenset(_SCIPY_METRICS) | frozenset(_ALIASES) | {"haversine"}
 
+# These square or multiply coordinates, which may be too small or too large for that.
+# Scaled ones have distances scaled by this power.
+_POWERS = {
+    "correlation": 0,
+    "cosine": 0,
+    "euclidean": 1,
+    "mahalanobis": 0,
+    "minkowski": 1,
+    "seuclidean": 0,
+}
+# Exponents of coordinates from which on that is likely.
+_EXTREME = 250
+
 # One minus a quotient: rounding leaves about 1e-16 where the distance is zero.
 _ROUNDED_AT_ZERO = ("correlation", "cosine")
 # The mean of two squared distances is a squared distance again only of these.
@@ -296,7 +309,7 @@ def condensed_distances(points, metric):
             distances = pdist(points, _checking(metric))
         else:
             kind = bool if metric in _BOOLEAN_METRICS else np.float64
-            distances = _named_distances(points.astype(kind, copy=False), metric)
+            distances = _scaled_distances(points.astype(kind, copy=False), metric)
     if metric in _ROUNDED_AT_ZERO:
         _, place = np.unique(points, axis=0, return_inverse=True)
         if place.max() < len(points) - 1:
@@ -317,10 +330,23 @@ def _checking(metric):
     return checked
 
 
+def _scaled_distances(points, metric):
+    """Distances under a metric with a name, also of tiny or huge coordinates."""
+    metric = _ALIASES.get(metric, metric)
+    if metric not in _POWERS:
+        return _named_distances(points, metric)
+    exponent = int(np.frexp(max(points.max(), -points.min()))[1])
+    if abs(exponent) <= _EXTREME:
+        return _named_distances(points, metric)
+    # A power of two changes no digit.
+    distances = _named_distances(np.ldexp(points, -exponent), metric)
+    with np.errstate(over="ignore"):
+        return np.ldexp(distances, _POWERS[metric] * exponent)
+
+
 def _named_distances(points, metric):
     """What :func:`pdist` gives, bit for bit, in steps that Ctrl-C can come between."""
     n, n_features = points.shape
-    metric = _ALIASES.get(metric, metric)
     if metric == "haversine":
         return _in_steps(points, DistanceMetric.get_metric(metric).pairwise, cost=64)
     cost = n_features**2 if metric == "mahalanobis" else n_features

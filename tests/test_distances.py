@@ -42,6 +42,25 @@ def test_metrics_agree_with_sklearn_and_duplicates_are_one_place(metric):
     np.testing.assert_array_equal(d[:3][:, others], d[6:9][:, others])
 
 
+@pytest.mark.parametrize("exponent", [-1000, 1000])
+@pytest.mark.parametrize(
+    "metric", ["euclidean", "minkowski", "cosine", "correlation", "seuclidean", "l2"]
+)
+def test_tiny_and_huge_coordinates_have_the_distances_of_usual_ones(metric, exponent):
+    X = np.random.default_rng(4).normal(size=(9, 4))
+    usual = condensed_distances(X, metric)
+    extreme = condensed_distances(np.ldexp(X, exponent), metric)
+    if metric in ("euclidean", "minkowski", "l2"):
+        usual = np.ldexp(usual, exponent)
+    np.testing.assert_array_equal(extreme, usual)
+
+
+def test_distances_beyond_all_floats_are_refused():
+    X = np.array([[-1.7e308], [1.7e308]])
+    with pytest.raises(ValueError, match="metric 'euclidean' gives inf"):
+        condensed_distances(X, "euclidean")
+
+
 def test_cosine_distance_of_duplicates_is_exactly_zero():
     rng = np.random.default_rng(0)
     places = rng.normal(size=(200, 5))
