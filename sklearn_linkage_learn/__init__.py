@@ -1,6 +1,7 @@
 """Learn the best linkage clustering algorithm from labelled instances, exactly."""
 
 from . import losses, metrics
+from ._export import from_json, to_json
 from ._interpolated import InterpolatedLinkage
 from ._learned import LearnedLinkage
 from ._learned_metric import LearnedMetricLinkage
@@ -13,7 +14,9 @@ __all__ = [
     "LearnedMetricLinkage",
     "PiecewiseConstant",
     "__version__",
+    "from_json",
     "losses",
     "metrics",
+    "to_json",
     "widest_optimal_interval",
 ]

@@ -5,6 +5,7 @@
 
 import argparse
 from functools import partial
+from pathlib import Path
 from time import perf_counter
 
 from sklearn_linkage_learn import LearnedLinkage
@@ -17,6 +18,7 @@ DATA = {
     "rings and disks": make_rings_and_disks,
     "digits": partial(make_digits_instances, n_per_class=100),
 }
+PLOT_FORMATS = (".png", ".pdf", ".svg")
 HEADER = (
     f"{'data':<16}{'instances':>9}{'points':>8}{'alpha':>8}{'optimal interval':>20}"
     f"{'loss':>8}{'new loss':>10}{LINKAGES[0]:>9}{LINKAGES[1]:>10}{'seconds':>9}"
@@ -57,13 +59,14 @@ def _parser():
     )
     parser.add_argument(
         "--n-jobs",
-        type=int,
+        type=_not_zero,
         default=-1,
         metavar="J",
         help="instances to work on at once (default: as many as there are cores)",
     )
     parser.add_argument(
         "--out",
+        type=_plot_file,
         default="loss_curves.png",
         metavar="FILE",
         help="where to write the plot (default: %(default)s)",
@@ -72,10 +75,28 @@ def _parser():
 
 
 def _positive(text):
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"{number} is not positive")
-    return number
+    if not text.isdecimal() or int(text) == 0:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a positive integer")
+    return int(text)
+
+
+def _not_zero(text):
+    if not text.removeprefix("-").isdecimal() or int(text) == 0:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not a positive or negative integer"
+        )
+    return int(text)
+
+
+def _plot_file(text):
+    """Check now where the plot is to be written in the end."""
+    path = Path(text)
+    if not path.parent.is_dir():
+        raise argparse.ArgumentTypeError(f"there is no directory {str(path.parent)!r}")
+    if path.suffix not in PLOT_FORMATS:
+        formats = ", ".join(PLOT_FORMATS)
+        raise argparse.ArgumentTypeError(f"{text!r} does not end in {formats}")
+    return path
 
 
 def _learn(name, make, arguments):

@@ -5,8 +5,8 @@ averages these curves and takes the parameter where the mean is least. The algor
 to choose from are a :class:`Family`.
 """
 
-import sys
 from abc import ABC, abstractmethod
+from functools import partial
 from numbers import Integral, Real
 
 import joblib
@@ -14,14 +14,16 @@ import numpy as np
 from joblib.func_inspect import get_func_code
 from sklearn.base import BaseEstimator, _fit_context
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
-from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted, check_memory
 
-from ._core.memory import kept_blocks
-from ._instances import all_or_nothing, blame, read_instances
+from ._errors import blame, is_sequence, name_of
+from ._instances import all_or_nothing, read_instances
 from ._interpolated import check_cluster_count, count_below, flat_clusters
+from ._limits import check_room_for_all
+from ._parallel import map_instances
+from ._pickling import VersionedPickle
 from ._piecewise import PiecewiseConstant, widest_optimal_interval
-from .losses import LOSSES
+from .losses import LOSSES, evaluate, kernel_bytes
 
 
 class Family(ABC):
@@ -29,11 +31,14 @@ class Family(ABC):
 
     It can be pickled and compared for equality; as a string it names what it is made
     of. `algorithm` is the engine that computes curves, `n_matrices` the number of
-    distance matrices that an instance is, 0 if it is points.
+    distance matrices that an instance is, 0 if it is points. `curve_bytes` and
+    `tree_bytes` tell the memory that is needed, times the square of its points.
     """
 
     algorithm: str
     n_matrices: int
+    curve_bytes: float
+    tree_bytes: float
 
     def bind(self, estimator):
         """Return the family for instances with the features of the estimator."""
@@ -56,7 +61,7 @@ class Family(ABC):
         """Return that algorithm as an estimator of its own."""
 
 
-class InstanceLearner(BaseEstimator, ABC):
+class InstanceLearner(VersionedPickle, BaseEstimator, ABC):
     """A learner without its family; a subclass sets `_parameter` and makes the family.
 
     It is a clusterer by its tag but no :class:`~sklearn.base.ClusterMixin`, whose
@@ -135,24 +140,12 @@ class InstanceLearner(BaseEstimator, ABC):
 
     @all_or_nothing
     @_fit_context(prefer_skip_nested_validation=True)
-    def _learn(self, X, y, groups, measured, label_counts, reset=True):
-        if self.n_clusters is not None and self.distance_threshold is not None:
-            raise ValueError(
-                "At most one of n_clusters and distance_threshold can be set, got "
-                f"n_clusters={self.n_clusters} and "
-                f"distance_threshold={self.distance_threshold}."
-            )
-        family = self._make_family()
+    def _learn(self, X, y, groups, measured, label_counts, reset=True, check=None):
+        family = self._checked_family()
         memory = check_memory(self.memory)
         source = _source_of(self.loss, must_pickle=self.memory is not None)
         if not reset:
-            family = family.bind(self)
-        if not reset and (family, self.loss) != (self._family, self._fitted_loss):
-            raise ValueError(
-                "partial_fit cannot add to curves of another family or loss. They "
-                f"are of {self._family}, loss={self._fitted_loss!r}; set are now "
-                f"{family}, loss={self.loss!r}. Use fit to start anew."
-            )
+            self._check_same_family(family.bind(self), "partial_fit cannot add to")
         instances = read_instances(
             self,
             X,
@@ -163,7 +156,17 @@ class InstanceLearner(BaseEstimator, ABC):
             reset=reset,
         )
         family = family.bind(self)
-        self._measured = measured + self._map(
+        label_counts = label_counts + [
+            len(np.unique(labels)) for labels in instances.labels
+        ]
+        if check is not None:
+            self._label_counts = label_counts
+            self._decide_n_clusters()
+            check(instances)
+        n_labels = np.array(label_counts[-len(instances) :])
+        losses = kernel_bytes(self.loss, np.array(instances.sizes), n_labels)
+        self._check_room(instances, "Learning from", family.curve_bytes, losses)
+        measured = measured + self._map(
             _measure,
             instances,
             family,
@@ -172,10 +175,35 @@ class InstanceLearner(BaseEstimator, ABC):
             memory,
             show=self.verbose > 0,
         )
-        self._label_counts = label_counts + [
-            len(np.unique(labels)) for labels in instances.labels
-        ]
-        self._family, curves = family.conclude(self._measured)
+        return self._conclude(family, measured, label_counts)
+
+    def _checked_family(self):
+        if self.n_clusters is not None and self.distance_threshold is not None:
+            raise ValueError(
+                "At most one of n_clusters and distance_threshold can be set, got "
+                f"n_clusters={self.n_clusters} and "
+                f"distance_threshold={self.distance_threshold}."
+            )
+        return self._make_family()
+
+    def _check_same_family(self, family, problem):
+        if (family, self.loss) != (self._family, self._fitted_loss):
+            raise ValueError(
+                f"{problem} curves of another family or loss. They are of "
+                f"{self._family}, loss={self._fitted_loss!r}; set are now {family}, "
+                f"loss={self.loss!r}. Use fit to start anew."
+            )
+
+    def _restore(self, measured, label_counts):
+        """Learn again from what was measured of instances whose features are known."""
+        self._validate_params()
+        family = self._checked_family().bind(self)
+        return self._conclude(family, measured, label_counts)
+
+    def _conclude(self, family, measured, label_counts):
+        """Set all that follows from what was measured of the instances."""
+        self._measured, self._label_counts = measured, label_counts
+        self._family, curves = family.conclude(measured)
         self._fitted_loss = self.loss
         self.instance_curves_ = list(curves)
         self.algorithm_ = family.algorithm
@@ -192,13 +220,17 @@ class InstanceLearner(BaseEstimator, ABC):
         setattr(self, f"{self._parameter}_", best)
         setattr(self, f"{self._parameter}_interval_", (start, stop))
 
+        self._decide_n_clusters()
+        self.clusterer_ = self._family.clusterer(best).set_params(
+            n_clusters=self.n_clusters_, distance_threshold=self.distance_threshold
+        )
+
+    def _decide_n_clusters(self):
+        """Set the number of clusters that `predict` makes by default."""
         self.n_clusters_ = self.n_clusters
         if self.n_clusters is None and self.distance_threshold is None:
             shared = set(self._label_counts)
             self.n_clusters_ = shared.pop() if len(shared) == 1 else None
-        self.clusterer_ = self._family.clusterer(best).set_params(
-            n_clusters=self.n_clusters_, distance_threshold=self.distance_threshold
-        )
 
     def predict(self, X, n_clusters=None, groups=None):
         """Cluster new instances at the learned parameter.
@@ -227,7 +259,7 @@ class InstanceLearner(BaseEstimator, ABC):
         check_is_fitted(self)
         instances = self._read_new(X, groups=groups)
         counts = self._cluster_counts(instances, n_clusters)
-        trees = self._map(_tree_of, instances, self._family, self._best)
+        trees = self._trees(instances)
         if counts is None:
             counts = [count_below(tree, self.distance_threshold) for tree in trees]
         return instances.like_input(list(map(flat_clusters, trees, counts)))
@@ -252,7 +284,9 @@ class InstanceLearner(BaseEstimator, ABC):
             See `predict`.
         """
         if y is not None:
-            self.fit(X, y, groups)
+            # What `predict` would refuse is found before anything is learned.
+            check = partial(self._cluster_counts, n_clusters=n_clusters)
+            self._learn(X, y, groups, measured=[], label_counts=[], check=check)
         return self.predict(X, n_clusters, groups)
 
     def score(self, X, y=None, sample_weight=None, groups=None):
@@ -275,6 +309,7 @@ class InstanceLearner(BaseEstimator, ABC):
         check_is_fitted(self)
         instances = self._read_new(X, y, groups=groups, labelled=True)
         weights = instances.weights(sample_weight)
+        self._check_room(instances, "Clustering", self._family.tree_bytes)
         losses = self._map(
             _loss_of, instances, self._family, self._best, self._fitted_loss
         )
@@ -296,7 +331,7 @@ class InstanceLearner(BaseEstimator, ABC):
         """
         check_is_fitted(self)
         instances = self._read_new(X)
-        trees = self._map(_tree_of, instances, self._family, self._best)
+        trees = self._trees(instances)
         return instances.like_input(trees)
 
     @property
@@ -321,41 +356,38 @@ class InstanceLearner(BaseEstimator, ABC):
                 f"{min(self._label_counts)} to {max(self._label_counts)} classes. Pass "
                 "n_clusters to predict, one for all instances or one for each."
             )
-        counts = np.asarray(n_clusters)
-        if counts.ndim == 0:
-            counts = np.repeat(counts, len(instances))
-        if counts.shape != (len(instances),) or counts.dtype.kind not in "iu":
+        counts = [n_clusters] * len(instances)
+        if is_sequence(n_clusters) or getattr(n_clusters, "ndim", 0) == 1:
+            counts = list(n_clusters)
+        integers = all(isinstance(n, Integral) and n is not True for n in counts)
+        if len(counts) != len(instances) or not integers:
             raise ValueError(
                 "n_clusters must be an integer or hold one integer for each of the "
                 f"{len(instances)} instances, got {n_clusters!r}."
             )
         for name, size, count in zip(
-            instances.names, instances.sizes, counts.tolist(), strict=True
+            instances.names, instances.sizes, counts, strict=True
         ):
             with blame(name):
                 check_cluster_count(count, size)
-        return counts.tolist()
+        return list(map(int, counts))
+
+    def _trees(self, instances):
+        self._check_room(instances, "Clustering", self._family.tree_bytes)
+        return self._map(_tree_of, instances, self._family, self._best)
+
+    def _check_room(self, instances, work, per_pair, more=0):
+        n_bytes = per_pair * np.square(instances.sizes, dtype=float) + more
+        check_room_for_all(n_bytes, work, instances, self.n_jobs)
 
     def _map(self, function, instances, *args, show=False):
         """Apply a function to all instances in parallel; results keep their order."""
         labels = instances.labels or [None] * len(instances)
-        parallel = Parallel(n_jobs=self.n_jobs, prefer="threads", return_as="generator")
-        results = parallel(
-            delayed(_blaming)(name, function, *data, *args)
-            for name, *data in zip(
-                instances.names, instances.points, labels, strict=True
-            )
-        )
-        if show:
-            results = _shown(results, type(self).__name__, len(instances))
-        # Threads hand their memory on from instance to instance.
-        with kept_blocks():
-            return list(results)
-
-
-def _blaming(name, function, *args):
-    with blame(name):
-        return function(*args)
+        arguments = [
+            (*data, *args) for data in zip(instances.points, labels, strict=True)
+        ]
+        title = type(self).__name__ if show else None
+        return map_instances(function, instances.names, arguments, self.n_jobs, title)
 
 
 def _measure(points, labels, family, loss, source, memory):
@@ -370,8 +402,7 @@ def _tree_of(points, labels, family, parameter):
 
 
 def _loss_of(points, labels, family, parameter, loss):
-    function = loss if callable(loss) else LOSSES[loss]
-    return float(function(family.tree(points, parameter), labels))
+    return evaluate(loss, family.tree(points, parameter), labels)
 
 
 def _source_of(loss, must_pickle):
@@ -383,23 +414,8 @@ def _source_of(loss, must_pickle):
             joblib.hash(loss)
         except Exception as error:
             raise ValueError(
-                f"loss={loss!r} cannot be used with memory: a stored curve is found "
-                "by the name of its loss, so that it has to be a function that can be "
-                f"imported. {error}"
+                f"loss {name_of(loss)} cannot be used with memory: a stored curve is "
+                "found by the name of its loss, so that it has to be a function that "
+                "can be imported."
             ) from error
     return get_func_code(loss)[0]
-
-
-def _shown(results, name, total):
-    """Yield results, and show how many there are on standard error."""
-    try:
-        from tqdm import tqdm
-    except ImportError:
-        return _counted(results, name, total)
-    return tqdm(results, desc=name, total=total, unit="instance", file=sys.stderr)
-
-
-def _counted(results, name, total):
-    for done, result in enumerate(results, start=1):
-        print(f"{name}: {done} of {total} instances", file=sys.stderr)
-        yield result

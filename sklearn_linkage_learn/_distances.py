@@ -6,13 +6,16 @@ A metric is a name, a function of two rows, or one of these on a block of column
 """
 
 from dataclasses import dataclass, field, replace
+from functools import partial, wraps
 from numbers import Integral
 
 import numpy as np
-from scipy.spatial.distance import pdist, squareform
-from sklearn.metrics import pairwise_distances
+from scipy.spatial.distance import cdist, pdist, squareform
+from sklearn.metrics import DistanceMetric
 
-from ._instances import blame
+from ._core.interrupts import check
+from ._errors import blame, check_lengths, name_of
+from ._limits import check_room
 
 # sklearn's names of metrics that scipy knows under another one.
 _ALIASES = {"l1": "cityblock", "l2": "euclidean", "manhattan": "cityblock"}
@@ -51,6 +54,11 @@ METRICS = frozenset(_SCIPY_METRICS) | frozenset(_ALIASES) | {"haversine"}
 _ROUNDED_AT_ZERO = ("correlation", "cosine")
 # The mean of two squared distances is a squared distance again only of these.
 EUCLIDEAN = ("euclidean", "l2")
+
+# Numbers that distances are computed from between two checks for Ctrl-C, and the rows
+# of such a step: enough to make up for what scipy does once for each.
+_STEP = 2**26
+_STEP_ROWS = 16
 
 
 @dataclass(frozen=True)
@@ -173,6 +181,7 @@ def _positions(columns, n_features, names):
             columns = _slice_of_names(columns, names)
         positions = range(n_features)[columns]
     else:
+        check_lengths(columns)
         wanted = np.asarray(columns)
         if wanted.ndim > 1:
             raise ValueError(
@@ -233,6 +242,30 @@ def _slice_of_names(columns, names):
     return slice(start, stop, columns.step)
 
 
+def stacked_distances(metrics, points):
+    """Condensed distances under several metrics.
+
+    Parameters
+    ----------
+    metrics : list of Metric
+
+    points : list of ndarray
+        What each of them is to be applied to.
+
+    Returns
+    -------
+    distances : ndarray of shape (n_metrics, n_pairs)
+    """
+    if len(metrics) == 1:
+        return metrics[0].distances(points[0])[None]
+    n = len(points[0])
+    # Written one by one, so that there is never more than one of them twice.
+    distances = np.empty((len(metrics), n * (n - 1) // 2))
+    for row, metric, data in zip(distances, metrics, points, strict=True):
+        row[:] = metric.distances(data)
+    return distances
+
+
 def condensed_distances(points, metric):
     """Distances of all pairs of points in scipy's condensed form.
 
@@ -252,17 +285,18 @@ def condensed_distances(points, metric):
     distances : ndarray of shape (n_points * (n_points - 1) / 2,)
         Finite and not negative.
     """
+    n = len(points)
+    check_room(4 * n * n, "Computing distances of", n)
     if isinstance(metric, str) and metric == "precomputed":
         return squareform(points, checks=False)
     if len(points) == 1:
         return np.empty(0)
-    if callable(metric):
-        distances = pdist(points, metric)
-    elif metric == "haversine":
-        distances = squareform(pairwise_distances(points, metric=metric), checks=False)
-    else:
-        kind = bool if metric in _BOOLEAN_METRICS else np.float64
-        distances = pdist(points.astype(kind, copy=False), _ALIASES.get(metric, metric))
+    with blame(f"metric {name_of(metric)}"):
+        if callable(metric):
+            distances = pdist(points, _checking(metric))
+        else:
+            kind = bool if metric in _BOOLEAN_METRICS else np.float64
+            distances = _named_distances(points.astype(kind, copy=False), metric)
     if metric in _ROUNDED_AT_ZERO:
         _, place = np.unique(points, axis=0, return_inverse=True)
         if place.max() < len(points) - 1:
@@ -272,13 +306,64 @@ def condensed_distances(points, metric):
     return distances
 
 
+def _checking(metric):
+    """A function of two rows that can be stopped between calls."""
+
+    @wraps(metric)
+    def checked(*args, **kwargs):
+        check()
+        return metric(*args, **kwargs)
+
+    return checked
+
+
+def _named_distances(points, metric):
+    """What :func:`pdist` gives, bit for bit, in steps that Ctrl-C can come between."""
+    n, n_features = points.shape
+    metric = _ALIASES.get(metric, metric)
+    if metric == "haversine":
+        return _in_steps(points, DistanceMetric.get_metric(metric).pairwise, cost=64)
+    cost = n_features**2 if metric == "mahalanobis" else n_features
+    # Too few points for a covariance are an error that pdist knows best.
+    if n * n * cost <= 4 * _STEP or (metric == "mahalanobis" and n <= n_features):
+        return pdist(points, metric)
+    options = {}
+    if metric == "mahalanobis":
+        options["VI"] = np.linalg.inv(np.atleast_2d(np.cov(points.T))).T.copy()
+    elif metric == "seuclidean":
+        options["V"] = np.var(points, axis=0, ddof=1)
+    return _in_steps(points, partial(cdist, metric=metric, **options), cost)
+
+
+def _in_steps(points, between, cost):
+    """Condensed distances, by a function that gives those between two sets of points.
+
+    `cost` is how many numbers one distance is computed from.
+    """
+    n = len(points)
+    width = max(_STEP // (_STEP_ROWS * cost), 1)
+    distances = np.empty(n * (n - 1) // 2)
+    for top in range(0, n - 1, _STEP_ROWS):
+        for left in range(top, n, width):
+            check()
+            block = between(points[top : top + _STEP_ROWS], points[left : left + width])
+            for i, row in enumerate(block, start=top):
+                # The distances of point i begin with that from i + 1.
+                begin, first = i * n - i * (i + 1) // 2 - i - 1, max(left, i + 1)
+                distances[begin + first : begin + left + len(row)] = row[first - left :]
+    return distances
+
+
 def _check_distances(distances, n_points, metric):
     valid = (distances >= 0) & np.isfinite(distances)
     if valid.all():
         return
     bad = int(np.argmin(valid))
-    i, j = (int(index[bad]) for index in np.triu_indices(n_points, 1))
+    points = np.arange(n_points)
+    before = points * (2 * n_points - points - 1) // 2  # pairs of earlier points
+    i = int(np.searchsorted(before, bad, side="right")) - 1
+    j = bad - int(before[i]) + i + 1
     raise ValueError(
-        f"metric {metric!r} gives {distances[bad]} between points {i} and {j}, "
+        f"metric {name_of(metric)} gives {distances[bad]} between points {i} and {j}, "
         "expected a finite distance that is not negative."
     )

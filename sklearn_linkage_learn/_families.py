@@ -16,6 +16,7 @@ from ._core.greedy import Greedy
 from ._core.kinetic import Kinetic
 from ._core.linkage import extent, fixed_linkage
 from ._core.spanning_tree import SpanningTree
+from ._limits import check_room
 from ._piecewise import PiecewiseConstant
 
 # The codes are those of MergeFunction in _core/predicates.pxd.
@@ -47,13 +48,56 @@ def n_points_of(condensed):
     return (1 + math.isqrt(1 + 8 * n_pairs)) // 2
 
 
+def distance_bytes(linkages, n_metrics):
+    """How much memory distances take, with their squares if those are needed.
+
+    Memory is given here and below in bytes for each of the n**2 ordered pairs of n
+    points.
+    """
+    return n_metrics * (8.0 if "ward" in linkages else 4.0)
+
+
+def run_bytes(linkages, n_metrics, sum_width=2):
+    """About how much memory a run at fixed weights takes, besides the distances.
+
+    Merged clusters have several rows of n doubles and points only one, but how many of
+    both there are at once depends on the data: this is half way between least and most.
+    """
+    least, most = 8.0, 4.0 * max(2, 1 + _n_parts(linkages, n_metrics, sum_width))
+    return (least + most) / 2
+
+
+def engine_bytes(linkages, n_metrics, algorithm, sum_width=2):
+    """About how much memory an engine takes, besides the distances.
+
+    Most engines keep a row of n lines for each of the 2 n clusters. Of these, between
+    two thirds and all are touched.
+    """
+    n_parts = _n_parts(linkages, n_metrics, sum_width)
+    if algorithm == "execution_tree":
+        # Numbers and deciding pairs of cluster pairs, and twice as much to undo merges.
+        return 3 * (4.0 * n_parts + 2.0 * len(linkages))
+    if n_metrics == 2 and linkages[0] == "single":
+        n_parts = 0
+    elif n_metrics == 2 and linkages[0] == "complete":
+        n_parts = 4
+    # An engine starts from a run at parameter 0.
+    return max(16.0 * n_parts, run_bytes(linkages, n_metrics, sum_width))
+
+
+def _n_parts(linkages, n_metrics, sum_width):
+    """How many doubles hold the numbers between two clusters."""
+    sums = sum(name in ("average", "ward") for name in linkages)
+    return n_metrics * (len(linkages) + (sum_width - 1) * sums)
+
+
 class Prepared:
     """Distances as engines take them, with what exact arithmetic has to know.
 
     Attributes
     ----------
     distances : ndarray of shape (n_metrics, n_pairs)
-        Squared for Ward linkage, scaled by a power of two if they are extreme.
+        Scaled by a power of two if they are extreme, then squared for Ward linkage.
     exponent : int
         That power of two, 0 for all but extreme data.
     """
@@ -62,28 +106,16 @@ class Prepared:
         if len(distances) == 1:
             distances = np.asarray(distances[0])[np.newaxis]
         self.distances = np.ascontiguousarray(distances, dtype=np.float64)
-        if squared:
-            self.distances = self.distances**2
         self.n_points = n_points_of(self.distances)
-        self._low, self._top = extent(self.distances)
-        self.exponent = self._scale_exponent()
+        power = 2 if squared else 1
+        low, top = extent(self.distances)
+        self.exponent = _scale_exponent(low, top, power)
         if self.exponent:
             self.distances = np.ldexp(self.distances, self.exponent)
-            self._top = math.ldexp(self._top, self.exponent)
-            self._low = math.ldexp(self._low, self.exponent)
-
-    def _scale_exponent(self):
-        """Bring distances where exact products can neither underflow nor overflow."""
-        low, top = self._low, self._top
-        if top == 0.0 or (2.0**-100 <= top <= 2.0**300 and low >= 2.0**-700):
-            return 0
-        # Squares may have overflowed, all of them even: that is no span at all.
-        if not math.log2(top) - math.log2(low) <= 1000:
-            raise ValueError(
-                f"distances span from {low:g} to {top:g}, too far for exact "
-                "arithmetic: raise the smallest or lower the largest ones"
-            )
-        return 300 - math.frexp(top)[1]
+        if squared:
+            self.distances = self.distances**2
+        self._low = math.ldexp(low, self.exponent) ** power
+        self._top = math.ldexp(top, self.exponent) ** power
 
     @property
     def sum_width(self):
@@ -93,6 +125,16 @@ class Prepared:
         bits = math.frexp(self._top)[1] - math.frexp(self._low)[1] + 53
         bits += max(self.n_points**2 // 4, 1).bit_length()
         return 2 if bits <= 104 else bits // 52 + 2
+
+    def check_room(self, work, needed, linkages, *args):
+        """Refuse work that takes more memory than there is.
+
+        Only now it is known how long sums are. Few points can do with any.
+        """
+        if self.n_points <= 200:
+            return
+        per_pair = needed(linkages, len(self.distances), *args, self.sum_width)
+        check_room(per_pair * self.n_points**2, work, self.n_points)
 
     def arguments(self, linkages):
         """What every engine takes first."""
@@ -145,6 +187,7 @@ def merge_curve(condensed, linkages, loss, algorithm="auto"):
 def merge_pieces(condensed, linkages, loss, algorithm="auto"):
     """What the engine returns for :func:`merge_curve`, with its counts of work."""
     prepared = Prepared([condensed])
+    prepared.check_room("Learning from", engine_bytes, linkages, algorithm)
     arguments = (*prepared.arguments(linkages), loss)
     if choose_algorithm(algorithm) == "execution_tree":
         return enumerate_tree(*arguments)
@@ -175,6 +218,7 @@ def metric_curve(distances, linkage, loss, algorithm="auto"):
 def metric_pieces(distances, linkage, loss, algorithm="auto"):
     """What the engine returns for :func:`metric_curve`, with its counts of work."""
     prepared = Prepared(distances, squared=linkage == "ward")
+    prepared.check_room("Learning from", engine_bytes, [linkage], algorithm)
     if choose_algorithm(algorithm) == "execution_tree":
         return enumerate_tree(*prepared.arguments([linkage]), loss)
     engine = _METRIC_ENGINES[linkage](*prepared.arguments([linkage] * 2), loss)
@@ -201,15 +245,33 @@ def mixed_linkage(distances, linkages, alpha, beta=((1.0, 0.0),)):
     """
     ward = "ward" in linkages
     prepared = Prepared(distances, squared=ward)
+    prepared.check_room("Clustering", run_bytes, linkages)
     children, heights, sizes = prepared.run(linkages, alpha, beta)
     Z = np.empty((len(heights), 4))
     Z[:, :2] = children
-    Z[:, 2] = np.ldexp(heights, -prepared.exponent)
     Z[:, 3] = sizes
     if ward:
         # Rounded distances may be a little less than Euclidean.
-        Z[:, 2] = np.sqrt(2 * np.maximum(Z[:, 2], 0.0))
+        heights = np.sqrt(2 * np.maximum(heights, 0.0))
+    Z[:, 2] = np.ldexp(heights, -prepared.exponent)
     return Z
+
+
+def _scale_exponent(low, top, power):
+    """Bring distances where exact products can neither underflow nor overflow.
+
+    `low` and `top` are the least distance but zero and the largest one; engines work
+    on this power of distances.
+    """
+    usual = 2.0 ** (-100 / power) <= top <= 2.0 ** (300 / power)
+    if top == 0.0 or (usual and low >= 2.0 ** (-700 / power)):
+        return 0
+    if power * (math.log2(top) - math.log2(low)) > 1000:
+        raise ValueError(
+            f"distances span from {low:g} to {top:g}, too far for exact "
+            "arithmetic: raise the smallest or lower the largest ones"
+        )
+    return 300 // power - math.frexp(top)[1]
 
 
 def _curve(pieces):

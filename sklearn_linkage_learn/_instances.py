@@ -5,16 +5,22 @@ in one table: the rest works on lists of validated arrays, and hands its results
 :meth:`Instances.like_input`.
 """
 
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 from dataclasses import dataclass
-from functools import wraps
+from functools import partial, wraps
 
 import numpy as np
 from sklearn.utils import assert_all_finite, check_array
 from sklearn.utils.validation import column_or_1d, validate_data
 
+from ._errors import as_numbers, blame, check_lengths, is_sequence
+
 # Rounding that a precomputed matrix may show, relative to its largest entry.
 _MATRIX_TOLERANCE = 1e-10
+# Rows of a matrix that are compared with its columns at a time.
+_BLOCK_OF_ROWS = 256
+# What is not finite is found, and named, after the conversion.
+_CONVERSION = {"dtype": np.float64, "order": "C", "ensure_all_finite": False}
 
 
 @dataclass(frozen=True)
@@ -70,20 +76,10 @@ class Instances:
         return stacked
 
     def weights(self, sample_weight):
-        """One weight per instance, or None; see :func:`_read_weights`."""
+        """One weight per instance, the largest 1, or None; see `_read_weights`."""
         if sample_weight is None:
             return None
         return _read_weights(sample_weight, self)
-
-
-@contextmanager
-def blame(name):
-    """Let an error of the block begin with the name of what it is about."""
-    try:
-        yield
-    except (ValueError, TypeError) as error:
-        kind = TypeError if isinstance(error, TypeError) else ValueError
-        raise kind(f"{name}: {error}") from error
 
 
 def all_or_nothing(method):
@@ -162,11 +158,15 @@ def read_instances(
             "groups cannot be combined with precomputed distances: pass a list of "
             "distance matrices."
         )
-    points = _read_points(estimator, X, n_matrices, reset)
-    labels = [_read_labels(y, points.shape[-2])] if labelled else None
-    if groups is None:
-        return Instances([points], labels, ["X"], single=True)
-    return _split(points, labels, groups)
+    with blame("X"):
+        points = _read_points(estimator, X, n_matrices, reset, finite=groups is None)
+    if groups is not None:
+        return _split(points, y if labelled else None, groups)
+    labels = None
+    if labelled:
+        with blame("y"):
+            labels = [read_labels(y, points.shape[-2])]
+    return Instances([points], labels, ["X"], single=True)
 
 
 def read_metrics_input(estimator, X, precomputed):
@@ -177,32 +177,27 @@ def read_metrics_input(estimator, X, precomputed):
     points : ndarray or list of ndarray
         The instance; if `precomputed`, its distance matrix under each metric.
     """
-    if not precomputed:
-        return _read_points(estimator, X, n_matrices=0, reset=True)
-    if _is_sequence(X) and any(_ndim(item) == 2 for item in X):
-        X = _read_matrices(X, len(X), estimator)
-        return list(validate_data(estimator, X, allow_nd=True))
-    X = validate_data(estimator, X, dtype=np.float64, order="C", allow_nd=True)
-    if X.ndim == 2:
-        X = X[None]
-    if X.ndim != 3:
-        raise ValueError(
-            "X must have shape (n, n) or (n_metrics, n, n) if the metric is "
-            f"'precomputed', found {X.shape}."
-        )
-    return list(_read_matrices(X, len(X), estimator))
-
-
-def _is_sequence(X):
-    if isinstance(X, np.ndarray):
-        return X.ndim == 1 and X.dtype == object
-    return isinstance(X, (list, tuple))
+    with blame("X"):
+        if not precomputed:
+            return _read_points(estimator, X, n_matrices=0, reset=True)
+        if is_sequence(X) and any(_ndim(item) == 2 for item in X):
+            X = _read_matrices(X, len(X), estimator)
+            return list(validate_data(estimator, X, allow_nd=True))
+        X = read_table(X, partial(validate_data, estimator, allow_nd=True), False)
+        if X.ndim == 2:
+            X = X[None]
+        if X.ndim != 3:
+            raise ValueError(
+                "Distances must have shape (n, n) or (n_metrics, n, n), found "
+                f"{X.shape}."
+            )
+        return list(_read_matrices(X, len(X), estimator))
 
 
 def _ndim(item):
     """Number of dimensions, of nested sequences by their first items."""
-    if _is_sequence(item):
-        return 1 + (_ndim(item[0]) if len(item) else 0)
+    if is_sequence(item):
+        return 1 + (_ndim(next(iter(item))) if len(item) else 0)
     if hasattr(item, "ndim"):
         return item.ndim
     return np.ndim(np.asarray(item)) if hasattr(item, "__array__") else 0
@@ -210,23 +205,67 @@ def _ndim(item):
 
 def _is_collection(X, ndim):
     """Whether X holds instances of `ndim` dimensions, and is not one itself."""
-    if not _is_sequence(X):
+    if not is_sequence(X):
         return _ndim(X) > ndim
     if len(X) == 0:
         raise ValueError("X holds no instances, at least one is expected.")
     return any(_ndim(item) >= ndim for item in X)
 
 
-def _read_points(estimator, X, n_matrices, reset):
-    if n_matrices == 0:
-        return validate_data(estimator, X, dtype=np.float64, order="C", reset=reset)
+def _read_points(estimator, X, n_matrices, reset, finite=True):
+    _check_kind(X)
     if n_matrices == 1:
         return _read_matrix(X, estimator)
-    return _read_matrices(X, n_matrices, estimator)
+    if n_matrices > 1:
+        return _read_matrices(X, n_matrices, estimator)
+    return read_table(X, partial(validate_data, estimator, reset=reset), finite)
+
+
+def read_table(X, convert=check_array, finite=True):
+    """Validate an array of numbers, 2-D unless sklearn's `convert` allows others."""
+    _check_kind(X)
+    check_lengths(X)
+    # Numbers too large for a float become infinite.
+    with np.errstate(over="ignore"):
+        X = convert(X, **_CONVERSION)
+    if finite:
+        _check_finite(X)
+    return X
+
+
+def _check_kind(X):
+    """Refuse what numpy turns into numbers that nobody meant, or fails on vaguely."""
+    if not (hasattr(X, "shape") or hasattr(X, "__array__") or is_sequence(X)):
+        raise TypeError(f"Expected an array or a list, found {_kind(X)}.")
+    if np.ma.is_masked(X):
+        raise ValueError("Masked values are missing values, which are not supported.")
+    for dtype in [X.dtype] if hasattr(X, "dtype") else list(getattr(X, "dtypes", ())):
+        if getattr(dtype, "kind", None) in ("m", "M"):
+            raise TypeError(
+                f"Expected numbers, found {dtype}: divide differences of dates by a "
+                "unit of time first."
+            )
+
+
+def _kind(X):
+    return "None" if X is None else type(X).__name__
+
+
+def _check_finite(X):
+    # The sum is quick, and infinite only for huge numbers among finite ones.
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.isfinite(X.sum()):
+            return
+    finite = np.isfinite(X)
+    if finite.all():
+        return
+    row, column = map(int, np.unravel_index(np.argmin(finite), X.shape))
+    what = "NaN" if np.isnan(X[row, column]) else "infinity"
+    raise ValueError(f"Input contains {what}, at row {row} and column {column}.")
 
 
 def _read_matrix(X, estimator):
-    X = check_array(X, dtype=np.float64, order="C", input_name="X", estimator=estimator)
+    X = read_table(X, partial(check_array, input_name="X", estimator=estimator))
     _check_distance_matrix(X)
     return X
 
@@ -234,7 +273,10 @@ def _read_matrix(X, estimator):
 def _read_matrices(X, count, estimator):
     """Validate one distance matrix for each metric, of the same points."""
     if _ndim(X) != 3 or len(X) != count:
-        found = f"{len(X)} item(s)" if _is_sequence(X) else f"shape {np.shape(X)}"
+        if is_sequence(X):
+            found = f"{len(X)} item(s)"
+        else:
+            found = f"shape {X.shape}" if hasattr(X, "shape") else _kind(X)
         raise ValueError(
             f"Expected an instance of {count} distance matrices, one for each metric, "
             f"of shape ({count}, n, n), found {found}."
@@ -249,6 +291,9 @@ def _read_matrices(X, count, estimator):
             f"The distance matrices of the metrics are of {sizes} points, expected "
             "the same points under all metrics."
         )
+    if isinstance(X, np.ndarray) and X.dtype == np.float64 and X.flags.c_contiguous:
+        # The matrices are parts of it.
+        return X
     return np.stack(matrices)
 
 
@@ -277,50 +322,97 @@ def _read_collection(estimator, X, y, labelled, n_matrices, reset):
     labels = []
     for i, item in enumerate(y):
         with blame(f"y[{i}]"):
-            labels.append(_read_labels(item, points[i].shape[-2]))
+            labels.append(read_labels(item, points[i].shape[-2]))
     return Instances(points, labels, names)
 
 
-def _read_labels(y, n_points, what="label"):
-    """Validate any 1-D array of names, to be compared for equality only."""
-    y = column_or_1d(y, warn=True)
-    if len(y) != n_points:
-        raise ValueError(
-            f"Found {len(y)} {what}(s) for {n_points} point(s), expected one each."
-        )
-    if y.dtype.kind == "c":
-        raise ValueError("Complex data not supported.")
-    assert_all_finite(y, input_name="y" if what == "label" else what)
-    try:
-        np.unique(y)
-    except TypeError as error:
-        raise ValueError(f"A {what} cannot be compared with another: {error}") from None
+def read_labels(y, n_points, input_name="y"):
+    """Validate labels: a 1-D array of names, to be compared for equality only."""
+    y = _as_names(y, n_points, "label")
+    _check_names(y, "label", input_name)
     return y
 
 
-def _split(points, labels, groups):
+def _as_names(y, n_points, what):
+    """A 1-D array with one `what` for each point."""
+    check_lengths(y)
+    shape = np.shape(y)
+    if shape == ():
+        raise TypeError(f"Expected a 1-D array of {what}s, found {_kind(y)}.")
+    if len(shape) != 1 and shape[1:] != (1,):
+        raise ValueError(f"Expected a 1-D array of {what}s, found shape {shape}.")
+    names = column_or_1d(y, warn=what == "label")
+    if len(names) != n_points:
+        raise ValueError(
+            f"Found {len(names)} {what}(s) for {n_points} point(s), expected one each."
+        )
+    if names.dtype.kind in "SU" and not hasattr(y, "dtype") and len(shape) == 1:
+        # Of a list with some strings numpy makes strings only, also of numbers and NaN.
+        _check_names(np.array([*y, None], dtype=object)[:-1], what, "")
+    return names
+
+
+def _check_names(names, what, input_name):
+    """Refuse names of points that are missing or of kinds that cannot be compared."""
+    if names.dtype.kind == "f":
+        assert_all_finite(names, input_name=input_name)
+    for i, name in enumerate(names.tolist() if names.dtype.kind in "OmM" else ()):
+        if _is_missing(name):
+            raise ValueError(f"The {what} of point {i} is missing: found {names[i]}.")
+    try:
+        np.unique(names)
+    except TypeError as error:
+        raise TypeError(f"The {what}s are of different kinds: {error}.") from None
+
+
+def _is_missing(name):
+    try:
+        return name is None or bool(name != name)
+    except TypeError:  # pandas' NA neither is nor is not equal
+        return True
+
+
+def _split(points, y, groups):
     """Cut a table into the instances named by `groups`, ordered by first row."""
     with blame("groups"):
-        groups = _read_labels(groups, len(points), "group")
+        groups = _as_names(groups, len(points), "group")
+        _check_names(groups, "group", "groups")
+    if y is not None:
+        with blame("y"):
+            y = _as_names(y, len(points), "label")
     ids, first, codes = np.unique(groups, return_index=True, return_inverse=True)
-    rows = [np.flatnonzero(codes == code) for code in np.argsort(first)]
-    return Instances(
+    parts = np.split(np.argsort(codes, kind="stable"), np.cumsum(np.bincount(codes)))
+    order = np.argsort(first)
+    rows = [parts[code] for code in order]
+    places = [f"[groups == {name!r}]" for name in ids[order].tolist()]
+    instances = Instances(
         [np.ascontiguousarray(points[r]) for r in rows],
-        None if labels is None else [labels[0][r] for r in rows],
-        [f"X[groups == {ids.tolist()[codes[r[0]]]!r}]" for r in rows],
+        None if y is None else [y[r] for r in rows],
+        [f"X{place}" for place in places],
         rows,
     )
+    for i, place in enumerate(places):
+        with blame(f"X{place}"):
+            _check_finite(instances.points[i])
+        if y is not None:
+            with blame(f"y{place}"):
+                _check_names(instances.labels[i], "label", "y")
+    return instances
 
 
 def _read_weights(sample_weight, instances):
-    """Read weights of instances.
+    """Read weights of instances, and scale them so that sums cannot overflow.
 
     Points of one instance cannot be weighted. Weights that are given by rows, which
     is how sklearn passes them along with a table, must be equal within an instance.
     """
-    weights = check_array(
-        sample_weight, ensure_2d=False, dtype=np.float64, input_name="sample_weight"
-    )
+    weights = as_numbers("sample_weight", sample_weight)
+    bad = ~((weights >= 0) & (weights < np.inf))
+    if bad.any():
+        raise ValueError(
+            "sample_weight must be finite and not negative, found "
+            f"{weights[bad][0]} at index {int(np.argmax(bad))}."
+        )
     n_rows = sum(instances.sizes)
     stacked = instances.single or instances.rows is not None
     if weights.ndim == 1 and stacked and len(weights) == n_rows:
@@ -337,9 +429,9 @@ def _read_weights(sample_weight, instances):
             f"sample_weight must hold one weight for each of the {len(instances)} "
             f"instances, found shape {weights.shape}."
         )
-    if (weights < 0).any() or not weights.any():
-        raise ValueError("sample_weight must not be negative and not all zero.")
-    return weights
+    if not weights.any():
+        raise ValueError("sample_weight must not be zero for all instances.")
+    return weights / weights.max()
 
 
 def _check_distance_matrix(matrix):
@@ -360,12 +452,13 @@ def _check_distance_matrix(matrix):
             "A precomputed distance matrix must have a zero diagonal, found "
             f"{matrix[i, i]} at ({i}, {i})."
         )
-    # Differences in place keep this at one matrix of temporary memory.
-    difference = matrix - matrix.T
-    np.abs(difference, out=difference)
-    i, j = np.unravel_index(difference.argmax(), matrix.shape)
-    if difference[i, j] > tolerance:
-        raise ValueError(
-            "A precomputed distance matrix must be symmetric, found "
-            f"{matrix[i, j]} at ({i}, {j}) and {matrix[j, i]} at ({j}, {i})."
-        )
+    for start in range(0, len(matrix), _BLOCK_OF_ROWS):
+        rows = slice(start, start + _BLOCK_OF_ROWS)
+        difference = np.abs(matrix[rows] - matrix[:, rows].T)
+        i, j = np.unravel_index(difference.argmax(), difference.shape)
+        if difference[i, j] > tolerance:
+            i += start
+            raise ValueError(
+                "A precomputed distance matrix must be symmetric, found "
+                f"{matrix[i, j]} at ({i}, {j}) and {matrix[j, i]} at ({j}, {i})."
+            )

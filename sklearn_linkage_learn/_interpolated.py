@@ -8,15 +8,18 @@ from scipy.sparse.csgraph import connected_components
 from sklearn.base import BaseEstimator, ClusterMixin, _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from ._distances import METRICS, read_metrics
-from ._families import LINKAGES, mixed_linkage
+from ._distances import METRICS, read_metrics, stacked_distances
+from ._errors import as_numbers, blame
+from ._families import LINKAGES, distance_bytes, mixed_linkage, run_bytes
 from ._instances import all_or_nothing, read_metrics_input
+from ._limits import check_room
+from ._pickling import VersionedPickle
 from ._scales import in_binary_units, largest_distances, scale_factors, usable
 
 _WEIGHTS = [Interval(Real, 0, 1, closed="both"), "array-like", None]
 
 
-class InterpolatedLinkage(ClusterMixin, BaseEstimator):
+class InterpolatedLinkage(VersionedPickle, ClusterMixin, BaseEstimator):
     """Agglomerative clustering with a weighted mix of linkages and of metrics.
 
     Starting from single points, the two nearest clusters are merged until one is
@@ -201,12 +204,14 @@ class InterpolatedLinkage(ClusterMixin, BaseEstimator):
         scale = _check_scale(self.scale, len(metrics))
         if self.n_clusters is not None:
             check_cluster_count(self.n_clusters, len(points[0]))
-        distances = [m.distances(p) for m, p in zip(metrics, points, strict=True)]
+        self._check_room(len(points[0]), linkages, len(metrics))
+        distances = stacked_distances(metrics, points)
         tree = weighted_tree(distances, linkages, alpha, beta, scale)
 
-        self.n_clusters_ = self.n_clusters
         if self.n_clusters is None:
             self.n_clusters_ = count_below(tree, self.distance_threshold)
+        else:
+            self.n_clusters_ = int(self.n_clusters)
         self.labels_ = flat_clusters(tree, self.n_clusters_)
         self.linkage_matrix_ = tree
         self.children_ = tree[:, :2].astype(np.intp)
@@ -214,6 +219,13 @@ class InterpolatedLinkage(ClusterMixin, BaseEstimator):
         self.n_leaves_ = len(tree) + 1
         self.n_connected_components_ = 1
         return self
+
+    def _check_room(self, n_points, linkages, n_metrics):
+        needed = distance_bytes(linkages, n_metrics) + run_bytes(linkages, n_metrics)
+        if self.scale is not None:
+            needed += distance_bytes([], n_metrics)
+        with blame("X"):
+            check_room(needed * n_points**2, "Clustering", n_points)
 
     def _check_families(self):
         linkages = _as_list("linkages", self.linkages, LINKAGES)
@@ -255,19 +267,22 @@ def weight_vector(name, weights, things, count):
         weight = float(weights)
         rest = 1.0 - weight
         return [(rest, (1.0 - rest) - weight), (weight, 0.0)]
-    weights = np.ones(count) if weights is None else np.asarray(weights)
-    if weights.shape != (count,) or weights.dtype.kind not in "biuf":
+    weights = np.ones(count) if weights is None else as_numbers(name, weights)
+    if weights.shape != (count,):
         raise ValueError(
             f"{name} must hold one number for each of {count} {things}, found shape "
-            f"{weights.shape} and dtype {weights.dtype}."
+            f"{weights.shape}."
         )
-    weights = weights.astype(np.float64)
     if not np.isfinite(weights).all() or (weights < 0).any() or not weights.any():
         raise ValueError(
             f"{name} must be finite, not negative and not all zero, found "
             f"{weights.tolist()}."
         )
-    return [(w, 0.0) for w in weights.tolist()] if count > 1 else [(1.0, 0.0)]
+    if count == 1:
+        return [(1.0, 0.0)]
+    # Only ratios count. Near 1, neither sums nor products overflow or underflow.
+    weights = np.ldexp(weights, -np.frexp(weights.max())[1])
+    return [(w, 0.0) for w in weights.tolist()]
 
 
 def weighted_tree(distances, linkages, alpha, beta, scale=None):
@@ -350,13 +365,12 @@ def _check_scale(scale, count):
     """Numbers to divide the metrics by, "max" or None."""
     if scale is None or isinstance(scale, str):
         return scale
-    scale = np.asarray(scale)
-    if scale.shape != (count,) or scale.dtype.kind not in "iuf":
+    scale = as_numbers("scale", scale)
+    if scale.shape != (count,):
         raise ValueError(
             f"scale must hold one number for each of {count} metrics, found shape "
-            f"{scale.shape} and dtype {scale.dtype}."
+            f"{scale.shape}."
         )
-    scale = scale.astype(np.float64)
     if not np.isfinite(scale).all() or not (scale > 0).all():
         raise ValueError(f"scale must be finite and positive, found {scale.tolist()}.")
     return scale

@@ -6,8 +6,16 @@ from sklearn.utils._param_validation import StrOptions
 
 from ._base import Family, InstanceLearner
 from ._distances import METRICS, condensed_distances
-from ._families import MIXABLE, choose_algorithm, merge_curve
+from ._families import (
+    MIXABLE,
+    choose_algorithm,
+    distance_bytes,
+    engine_bytes,
+    merge_curve,
+    run_bytes,
+)
 from ._interpolated import InterpolatedLinkage, weight_vector, weighted_tree
+from ._store import recall
 from ._version import __version__
 from .losses import make_loss
 
@@ -115,6 +123,7 @@ class LearnedLinkage(InstanceLearner):
     --------
     LearnedMetricLinkage : Learns the mix of two metrics.
     InterpolatedLinkage : The algorithm at one alpha.
+    to_json : Keeps what was learned, as plain JSON.
 
     References
     ----------
@@ -198,12 +207,19 @@ class _MergeFamily(Family):
     def n_matrices(self):
         return int(isinstance(self.metric, str) and self.metric == "precomputed")
 
+    @property
+    def curve_bytes(self):
+        engine = engine_bytes(self.linkages, 1, self.algorithm)
+        return distance_bytes(self.linkages, 1) + engine
+
+    @property
+    def tree_bytes(self):
+        return distance_bytes(self.linkages, 1) + run_bytes(self.linkages, 1)
+
     def measure(self, points, labels, loss, source, memory):
         distances = condensed_distances(points, self.metric)
-        cached = memory.cache(_merge_curve)
-        return cached(
-            distances, labels, self.linkages, self.algorithm, loss, source, __version__
-        )
+        identity = (labels, self.linkages, self.algorithm, loss, source, __version__)
+        return recall(memory, _merge_curve, distances, *identity)
 
     def tree(self, points, alpha):
         distances = condensed_distances(points, self.metric)

@@ -2,12 +2,17 @@
 
 from dataclasses import dataclass, field, replace
 
-import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
 from ._base import Family, InstanceLearner
-from ._distances import read_metrics
-from ._families import choose_algorithm, metric_curve
+from ._distances import read_metrics, stacked_distances
+from ._families import (
+    choose_algorithm,
+    distance_bytes,
+    engine_bytes,
+    metric_curve,
+    run_bytes,
+)
 from ._interpolated import InterpolatedLinkage, weight_vector, weighted_tree
 from ._scales import (
     common_scales,
@@ -18,6 +23,7 @@ from ._scales import (
     stretched,
     usable,
 )
+from ._store import recall
 from ._version import __version__
 from .losses import make_loss
 
@@ -145,6 +151,7 @@ class LearnedMetricLinkage(InstanceLearner):
     LearnedLinkage : Learns the mix of two linkages.
     InterpolatedLinkage : The algorithm at one beta.
     sklearn_linkage_learn.metrics : Distances of objects that are not rows of numbers.
+    to_json : Keeps what was learned, as plain JSON.
 
     Notes
     -----
@@ -261,7 +268,7 @@ class LearnedMetricLinkage(InstanceLearner):
 
 
 @dataclass(frozen=True)
-class _Measured:
+class Measured:
     """What is known of an instance: its curve at some scales, to be stretched.
 
     `units` tells these scales, `summary` what the instance says about those of the
@@ -300,6 +307,17 @@ class _MetricFamily(Family):
         metrics = tuple(metric.bind(estimator) for metric in self.metrics)
         return replace(self, metrics=metrics)
 
+    @property
+    def curve_bytes(self):
+        engine = engine_bytes([self.linkage], 2, self.algorithm)
+        return distance_bytes([self.linkage], 2) + engine
+
+    @property
+    def tree_bytes(self):
+        scaled = 0 if self.normalize is None else distance_bytes([], 2)
+        run = run_bytes([self.linkage], 2)
+        return distance_bytes([self.linkage], 2) + scaled + run
+
     def measure(self, points, labels, loss, source, memory):
         distances, units, summary = self._distances(points), None, None
         if self.normalize == "mean":
@@ -310,11 +328,9 @@ class _MetricFamily(Family):
             summary = tuple(summary.tolist())
         if self.normalize is not None:
             distances, units = in_binary_units(distances)
-        cached = memory.cache(_metric_curve)
-        curve = cached(
-            distances, labels, self.linkage, self.algorithm, loss, source, __version__
-        )
-        return _Measured(curve, units, summary)
+        identity = (labels, self.linkage, self.algorithm, loss, source, __version__)
+        curve = recall(memory, _metric_curve, distances, *identity)
+        return Measured(curve, units, summary)
 
     def conclude(self, measured):
         if self.normalize is None:
@@ -347,9 +363,8 @@ class _MetricFamily(Family):
         return "max" if self.normalize == "instance_max" else self.scales
 
     def _distances(self, points):
-        if self.metrics[0].precomputed:
-            return np.stack([self.metrics[0].distances(matrix) for matrix in points])
-        return np.stack([metric.distances(points) for metric in self.metrics])
+        precomputed = self.metrics[0].precomputed
+        return stacked_distances(self.metrics, points if precomputed else [points] * 2)
 
     def _stretched(self, instance, scales):
         squared = self.linkage == "ward"

@@ -1,11 +1,13 @@
 """Step functions on [0, 1]: loss curves, their exact mean and where it is least."""
 
 import math
+import zlib
 from fractions import Fraction
 from numbers import Real
 
 import numpy as np
 
+from ._errors import as_numbers, blame
 from ._exact_sum import exponent, limb_width, quotient, to_limbs, two_product
 
 __all__ = ["PiecewiseConstant", "widest_optimal_interval"]
@@ -132,7 +134,7 @@ class PiecewiseConstant:
         value : float or ndarray
             Of the shape of `t`.
         """
-        t = np.asarray(t, dtype=np.float64)
+        t = as_numbers("t", t)
         if not ((t >= 0) & (t <= 1)).all():
             outside = t[~((t >= 0) & (t <= 1))].flat[0]
             raise ValueError(f"t must lie in [0, 1], got {outside}.")
@@ -170,6 +172,9 @@ class PiecewiseConstant:
         """
         if tol is None:
             tol = 4 * np.finfo(np.float64).eps * np.abs(self._values).max()
+        tol = _as_number("tol", tol)
+        if not tol >= 0:
+            raise ValueError(f"tol must not be negative, got {tol}.")
         minimal = self._values - self._values.min() <= tol
         edges = np.flatnonzero(np.diff(minimal, prepend=False, append=False))
         return self._breakpoints[edges].reshape(-1, 2)
@@ -183,6 +188,7 @@ class PiecewiseConstant:
         >>> PiecewiseConstant([0, 0.5, 1], [1.0, 3.0]).integral(0.25, 1)
         1.75
         """
+        a, b = _as_number("a", a), _as_number("b", b)
         if not 0 <= a <= b <= 1:
             raise ValueError(f"Expected 0 <= a <= b <= 1, got a={a} and b={b}.")
         lengths = np.diff(np.clip(self._breakpoints, a, b))
@@ -292,7 +298,8 @@ class PiecewiseConstant:
     def __mul__(self, factor):
         if not isinstance(factor, Real):
             return NotImplemented
-        ends = float(factor) * self._values, float(factor) * self.lower
+        with np.errstate(over="ignore"):
+            ends = float(factor) * self._values, float(factor) * self.lower
         # A negative factor turns lower bounds into upper ones.
         values, lower = ends if factor >= 0 else ends[::-1]
         return PiecewiseConstant(self._breakpoints, values, lower)
@@ -312,7 +319,8 @@ class PiecewiseConstant:
         return hash((self._breakpoints.tobytes(), self._values.tobytes()))
 
     def __reduce__(self):
-        return PiecewiseConstant, (self._breakpoints, self._values, self._lower)
+        parts = self._breakpoints, self._values, self._lower
+        return _unpickled, (*parts, _checksum(*parts))
 
     def __repr__(self):
         if self.n_pieces > 6:
@@ -355,6 +363,10 @@ def widest_optimal_interval(curve, tol=None):
     >>> widest_optimal_interval(curve)
     (0.5, 1.0)
     """
+    if not isinstance(curve, PiecewiseConstant):
+        raise TypeError(
+            f"curve must be a PiecewiseConstant, got {type(curve).__name__}."
+        )
     intervals = curve.argmin_intervals(tol)
     start, stop = intervals[np.argmax(intervals[:, 1] - intervals[:, 0])]
     return float(start), float(stop)
@@ -414,11 +426,32 @@ def _running_sums(values, weights, starts, order, last, divisor):
         total[0] = limb[starts].sum()
         jumps = np.diff(limb)[within][order]
         total[1:] = total[0] + np.cumsum(jumps)[last]
-    return np.ldexp(quotient(sums, width, divisor), scale)
+    # A curve refuses values that overflow.
+    with np.errstate(over="ignore"):
+        return np.ldexp(quotient(sums, width, divisor), scale)
+
+
+def _as_number(name, value):
+    with blame(name):
+        return float(value)
+
+
+def _unpickled(breakpoints, values, lower, checksum):
+    if _checksum(breakpoints, values, lower) != checksum:
+        raise ValueError("A pickled PiecewiseConstant was damaged: checksums differ.")
+    return PiecewiseConstant(breakpoints, values, lower)
+
+
+def _checksum(*arrays):
+    checksum = 0
+    for array in arrays:
+        if array is not None:
+            checksum = zlib.crc32(np.ascontiguousarray(array, dtype="<f8"), checksum)
+    return checksum
 
 
 def _check_breakpoints(breakpoints):
-    breakpoints = np.asarray(breakpoints, dtype=np.float64)
+    breakpoints = as_numbers("breakpoints", breakpoints)
     if breakpoints.ndim != 1 or len(breakpoints) < 2:
         raise ValueError(
             "breakpoints must be a 1-D array of at least two numbers, got shape "
@@ -441,7 +474,7 @@ def _check_breakpoints(breakpoints):
 
 
 def _check_values(name, values, n_pieces):
-    values = np.asarray(values, dtype=np.float64)
+    values = as_numbers(name, values)
     if values.shape != (n_pieces,):
         raise ValueError(
             f"{name} must have one number for each of the {n_pieces} pieces, got "
@@ -454,9 +487,10 @@ def _check_values(name, values, n_pieces):
 
 
 def _check_curves(curves):
-    curves = list(curves)
+    with blame("curves"):
+        curves = list(curves)
     if not curves:
-        raise ValueError("Expected at least one curve, got none.")
+        raise ValueError("curves is empty, at least one is expected.")
     for i, curve in enumerate(curves):
         if not isinstance(curve, PiecewiseConstant):
             raise TypeError(
@@ -466,7 +500,7 @@ def _check_curves(curves):
 
 
 def _check_weights(weights, n_curves):
-    weights = np.asarray(weights, dtype=np.float64)
+    weights = as_numbers("weights", weights)
     if weights.shape != (n_curves,):
         raise ValueError(
             f"weights must have one number for each of the {n_curves} curves, got "

@@ -5,6 +5,8 @@ All losses lie in [0, 1], except that of the adjusted Rand index, which can reac
 and 0 is perfect. The number of clusters k is that of the distinct labels.
 """
 
+import math
+from numbers import Real
 from warnings import warn
 
 import numpy as np
@@ -17,6 +19,9 @@ from ._core.other_losses import (
     DendrogramPurityLoss,
 )
 from ._core.pruning import HammingLoss, MajorityLoss, evaluate_linkage
+from ._errors import as_numbers, blame, name_of
+from ._instances import read_labels
+from ._limits import check_room
 
 __all__ = [
     "UncertifiedLossWarning",
@@ -91,14 +96,7 @@ def hamming_loss(Z, labels, *, return_interval=False):
     lower, upper = _interval("hamming", Z, labels)
     if return_interval:
         return lower, upper
-    if lower < upper:
-        warn(
-            f"the Hamming loss is between {lower} and {upper}, of which the upper end "
-            "is returned; return_interval=True returns both",
-            UncertifiedLossWarning,
-            stacklevel=2,
-        )
-    return upper
+    return _upper_end(lower, upper)
 
 
 def majority_loss(Z, labels):
@@ -282,15 +280,19 @@ def make_loss(loss, labels):
         A key of `LOSSES`, or a function ``loss(Z, labels) -> float``.
 
     labels : array-like of shape (n_points,)
-        Target label of each point.
+        Target label of each point, validated.
 
     Returns
     -------
     kernel : TreeLoss
     """
-    labels, codes, n_labels = _encode(labels)
+    labels = np.asarray(labels)
+    names, codes = np.unique(labels, return_inverse=True)
+    codes, n_labels = codes.astype(np.intc), len(names)
+    needed = kernel_bytes(loss, len(labels), n_labels)
+    check_room(needed, "Computing losses of", len(labels))
     if callable(loss):
-        return CallableLoss(codes, n_labels, loss, labels)
+        return CallableLoss(codes, n_labels, _checked(loss), labels)
     if not isinstance(loss, str) or loss not in LOSSES:
         names = ", ".join(map(repr, LOSSES))
         raise ValueError(f"loss must be one of {names} or a callable, got {loss!r}")
@@ -300,47 +302,63 @@ def make_loss(loss, labels):
     return _KERNELS[loss](codes, n_labels)
 
 
-def _encode(labels):
-    """Return labels as an array, their codes 0..k-1 and k."""
-    labels = np.asarray(labels)
-    if labels.ndim != 1:
-        raise ValueError(f"labels must be 1-dimensional, got shape {labels.shape}")
-    if labels.size == 0:
-        raise ValueError("labels must have at least one point, got none")
-    if labels.dtype.kind not in "biuSU" and any(
-        isinstance(label, float) and label != label for label in labels.tolist()
-    ):
-        raise ValueError("labels must not contain NaN")
-    try:
-        names, codes = np.unique(labels, return_inverse=True)
-    except TypeError as error:
-        raise TypeError(f"labels must be of one sortable type: {error}") from error
-    return labels, codes.astype(np.intc), len(names)
+def kernel_bytes(loss, n_points, n_labels):
+    """How much memory a kernel takes: labels are counted for every node of the tree."""
+    tables = 12 * n_points * n_labels + 8 * n_labels**2
+    if loss == "majority":
+        tables = tables + 16 * n_points * n_labels
+    elif loss == "hamming":
+        tables = tables + 48 * n_points * n_labels * (n_labels > _FEW_LABELS)
+    return tables
 
 
-def _merges(Z, n_points):
-    """Return children and heights of a linkage matrix over `n_points` points."""
-    try:
-        Z = np.asarray(Z, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise TypeError(f"Z must be an array of numbers: {error}") from error
-    if Z.ndim != 2 or Z.shape[1] != 4:
-        raise ValueError(f"Z must have shape (n_points - 1, 4), got {Z.shape}")
-    if len(Z) != n_points - 1:
-        raise ValueError(
-            f"Z must have one row less than there are labels: got {len(Z)} rows and "
-            f"{n_points} labels"
+def _checked(loss):
+    """A user's loss that fails in its own name, also on values that are no losses."""
+
+    def call(Z, labels):
+        with blame(f"loss {name_of(loss)}"):
+            value = loss(Z, labels)
+            if not isinstance(value, Real) or not math.isfinite(value):
+                raise ValueError(f"It returned {value!r}, expected a finite number.")
+            return value
+
+    return call
+
+
+def evaluate(loss, Z, labels):
+    """Value of a loss, of a tree and labels that are known to be valid."""
+    return _upper_end(*evaluate_linkage(make_loss(loss, labels), *_merges(Z)))
+
+
+def _interval(loss, Z, labels):
+    children, heights = _merges(Z)
+    with blame("labels"):
+        labels = read_labels(labels, len(children) + 1, input_name="labels")
+    return evaluate_linkage(make_loss(loss, labels), children, heights)
+
+
+def _upper_end(lower, upper):
+    if lower < upper:
+        warn(
+            f"the Hamming loss is between {lower} and {upper}, of which the upper end "
+            "is returned; return_interval=True returns both",
+            UncertifiedLossWarning,
+            stacklevel=3,
         )
+    return upper
+
+
+def _merges(Z):
+    """Return children and heights of a linkage matrix."""
+    Z = as_numbers("Z", Z)
+    if Z.ndim != 2 or Z.shape[1] != 4:
+        raise ValueError(f"Z must have shape (n_points - 1, 4), got {Z.shape}.")
+    n_points = len(Z) + 1
     nodes = np.sort(Z[:, :2], axis=None)
     made_later = Z[:, :2] >= n_points + np.arange(len(Z))[:, None]
     if not np.array_equal(nodes, np.arange(2 * n_points - 2)) or made_later.any():
         raise ValueError(
             "Z is not a linkage matrix: its first two columns must name each point and "
-            "each merged cluster once, a cluster after its own row"
+            "each merged cluster once, a cluster after its own row."
         )
     return np.ascontiguousarray(Z[:, :2], dtype=np.intc), np.ascontiguousarray(Z[:, 2])
-
-
-def _interval(loss, Z, labels):
-    kernel = make_loss(loss, labels)
-    return evaluate_linkage(kernel, *_merges(Z, kernel.n_leaves))

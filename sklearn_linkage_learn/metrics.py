@@ -11,9 +11,10 @@ from numbers import Integral
 
 import numpy as np
 from scipy.spatial.distance import cdist
-from sklearn.utils import check_array
 
-from ._instances import blame
+from ._errors import blame, name_of
+from ._instances import read_table
+from ._limits import check_room
 
 __all__ = ["hsv_histogram", "pairwise", "stroke_distance", "stroke_distances"]
 
@@ -58,23 +59,18 @@ def pairwise(objects, metric):
     >>> InterpolatedLinkage(metric="precomputed").fit_predict(distances)
     array([1, 0, 1, 0])
     """
-    objects = list(objects)
-    if not objects:
+    metrics = [metric] if callable(metric) else _check_callables(metric)
+    with blame("objects"):
+        objects = list(objects)
+    n = len(objects)
+    if n == 0:
         raise ValueError("objects is empty, at least one is expected.")
-    if not callable(metric):
-        return np.stack([pairwise(objects, one) for one in _check_callables(metric)])
-    distances = np.zeros((len(objects), len(objects)))
-    for j, second in enumerate(objects):
-        for i, first in enumerate(objects[:j]):
-            distances[i, j] = distances[j, i] = metric(first, second)
-    bad = ~(np.isfinite(distances) & (distances >= 0))
-    if bad.any():
-        i, j = map(int, np.argwhere(bad)[0])
-        raise ValueError(
-            f"metric {metric!r} gives {distances[i, j]} between objects {i} and {j}, "
-            "expected a finite distance that is not negative."
-        )
-    return distances
+    with blame("objects"):
+        check_room((8 * len(metrics) + 3) * n * n, "Computing distances of", n)
+    distances = np.zeros((len(metrics), n, n))
+    for matrix, one in zip(distances, metrics, strict=True):
+        _fill(matrix, objects, one)
+    return distances[0] if callable(metric) else distances
 
 
 def stroke_distance(a, b):
@@ -111,8 +107,8 @@ def stroke_distance(a, b):
     >>> stroke_distance([[0, 0], [1, 0]], [[0, 3], [1, 3], [2, 3]])
     3.032...
     """
-    distances = stroke_distances([a, b])
-    return float(distances[0, 1])
+    strokes = _read_trajectories([a, b], ["a", "b"])
+    return float(_stroke_distances(strokes, ["a", "b"])[0, 1])
 
 
 def stroke_distances(trajectories):
@@ -141,7 +137,18 @@ def stroke_distances(trajectories):
            [3.03, 0.  , 1.41],
            [4.04, 1.41, 0.  ]])
     """
-    strokes = _read_trajectories(trajectories)
+    with blame("trajectories"):
+        trajectories = list(trajectories)
+    if not trajectories:
+        raise ValueError("trajectories is empty, at least one is expected.")
+    n = len(trajectories)
+    with blame("trajectories"):
+        check_room(9 * n * n, "Computing distances of", n)
+    names = [f"trajectories[{i}]" for i in range(n)]
+    return _stroke_distances(_read_trajectories(trajectories, names), names)
+
+
+def _stroke_distances(strokes, names):
     lengths = np.array([len(stroke) for stroke in strokes])
     starts = np.concatenate([[0], np.cumsum(lengths)])
     points = np.concatenate(strokes)
@@ -154,6 +161,9 @@ def stroke_distances(trajectories):
             from_stroke = np.sqrt(np.minimum.reduceat(squares, inner)).sum(axis=1)
             total = (to_stroke + from_stroke) / (lengths[first:last] + lengths[i])
             distances[i, first:last] = distances[first:last, i] = total
+    if not np.isfinite(distances).all():
+        i, j = map(int, np.argwhere(~np.isfinite(distances))[0])
+        raise ValueError(f"The distance of {names[i]} and {names[j]} overflows.")
     return distances
 
 
@@ -190,21 +200,42 @@ def hsv_histogram(images, bins=(8, 2, 4)):
     """
     bins = _check_bins(bins)
     if hasattr(images, "__array__") and np.asarray(images).dtype != object:
-        images = np.asarray(images)
+        with blame("images"):
+            images = np.asarray(images)
+            images = _check_images(images, 4 if images.ndim == 4 else 3)
         if images.ndim == 4:
-            return _histograms(_check_images(images, 4), bins)
-        return _histograms(_check_images(images, 3)[None], bins)[0]
-    histograms = []
+            return _histograms(images, bins)
+        return _histograms(images[None], bins)[0]
+    with blame("images"):
+        images = list(images)
+    if not images:
+        raise ValueError("images is empty, at least one is expected.")
     for i, image in enumerate(images):
         with blame(f"images[{i}]"):
-            image = _check_images(np.asarray(image), 3)
-        histograms.append(_histograms(image[None], bins)[0])
-    if not histograms:
-        raise ValueError("images is empty, at least one is expected.")
-    return np.stack(histograms)
+            images[i] = _check_images(np.asarray(image), 3)
+    return np.stack([_histograms(image[None], bins)[0] for image in images])
+
+
+def _fill(distances, objects, metric):
+    """Write the distances of all pairs of objects into a matrix of zeros."""
+    with blame(f"metric {name_of(metric)}"):
+        for j, second in enumerate(objects):
+            for i, first in enumerate(objects[:j]):
+                distances[i, j] = distances[j, i] = metric(first, second)
+    bad = ~(np.isfinite(distances) & (distances >= 0))
+    if bad.any():
+        i, j = map(int, np.argwhere(bad)[0])
+        raise ValueError(
+            f"metric {name_of(metric)} gives {distances[i, j]} between objects {i} "
+            f"and {j}, expected a finite distance that is not negative."
+        )
 
 
 def _check_callables(metrics):
+    if isinstance(metrics, str) or not hasattr(metrics, "__iter__"):
+        raise TypeError(
+            f"metric must be a callable or a sequence of them, found {metrics!r}."
+        )
     metrics = list(metrics)
     for i, metric in enumerate(metrics):
         if not callable(metric):
@@ -214,18 +245,17 @@ def _check_callables(metrics):
     return metrics
 
 
-def _read_trajectories(trajectories):
+def _read_trajectories(trajectories, names):
     strokes = []
-    for i, trajectory in enumerate(trajectories):
-        with blame(f"trajectories[{i}]"):
-            strokes.append(check_array(trajectory, dtype=np.float64))
-            if strokes[i].shape[1] != strokes[0].shape[1]:
+    for name, trajectory in zip(names, trajectories, strict=True):
+        with blame(name):
+            stroke = read_table(trajectory)
+            strokes.append(stroke)
+            if stroke.shape[1] != strokes[0].shape[1]:
                 raise ValueError(
-                    f"Found points of {strokes[i].shape[1]} dimensions, those of "
-                    f"trajectories[0] have {strokes[0].shape[1]}."
+                    f"Found points of {stroke.shape[1]} dimensions, those of "
+                    f"{names[0]} have {strokes[0].shape[1]}."
                 )
-    if not strokes:
-        raise ValueError("trajectories is empty, at least one is expected.")
     return strokes
 
 
@@ -239,13 +269,15 @@ def _blocks(starts, first, size):
 
 
 def _check_bins(bins):
-    bins = tuple(bins)
-    if len(bins) != 3 or not all(isinstance(b, Integral) and b > 0 for b in bins):
+    counts = tuple(bins) if hasattr(bins, "__iter__") else ()
+    if len(counts) != 3 or not all(isinstance(b, Integral) and b > 0 for b in counts):
         raise ValueError(f"bins must be three positive integers, got {bins!r}.")
-    return bins
+    return counts
 
 
 def _check_images(images, ndim):
+    if images.ndim == 4 and len(images) == 0:
+        raise ValueError("At least one image is expected.")
     if images.ndim != ndim or images.shape[-1] != 3:
         raise ValueError(
             "An image must have shape (height, width, 3), found "

@@ -3,6 +3,7 @@
 import numpy as np
 from sklearn.exceptions import NotFittedError
 
+from ._errors import as_numbers
 from ._piecewise import import_pyplot
 
 __all__ = ["LossCurveDisplay"]
@@ -162,6 +163,7 @@ class LossCurveDisplay:
             This object, with the drawn artists.
         """
         plt = import_pyplot("LossCurveDisplay")
+        _check_band(band)
         if ax is None:
             _, ax = plt.subplots()
         self.ax_, self.figure_ = ax, ax.figure
@@ -248,12 +250,24 @@ class LossCurveDisplay:
         ax.legend(loc="best", fontsize="small", frameon=False)
 
 
+def _check_band(band):
+    if band is None:
+        return
+    quantiles = as_numbers("band", band)
+    if quantiles.shape != (2,) or not 0 <= quantiles[0] <= quantiles[1] <= 1:
+        raise ValueError(
+            f"band must be None or two rising quantiles in [0, 1], got {band!r}."
+        )
+
+
 def _fitted_parameter(estimator):
     for parameter in _PARAMETERS:
         if hasattr(estimator, f"{parameter}_"):
             return parameter
+    if isinstance(estimator, type) or not hasattr(estimator, "fit"):
+        raise TypeError(f"estimator must be a fitted learner, found {estimator!r}.")
     raise NotFittedError(
-        f"This {type(estimator).__name__} has no loss curve yet: call fit first."
+        f"This {type(estimator).__name__} has no loss curve: learners have, after fit."
     )
 
 

@@ -3,6 +3,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 # Plots are drawn without a screen.
 os.environ.setdefault("MPLBACKEND", "Agg")
@@ -16,6 +17,14 @@ CORE = CHECKOUT / "sklearn_linkage_learn" / "_core"
 if not [*CORE.glob("*.so"), *CORE.glob("*.pyd")]:
     sys.path[:] = [p for p in sys.path if Path(p).resolve() != CHECKOUT]
 
+# The same examples in every run; tests/fuzz.py is for new ones. A slow machine is no
+# failure.
+settings.register_profile("fixed", derandomize=True, database=None, deadline=None)
+settings.register_profile(
+    "long", parent=settings.get_profile("fixed"), derandomize=False, max_examples=5000
+)
+settings.load_profile("fixed")
+
 
 @pytest.fixture(autouse=True)
 def _close_figures():
@@ -23,3 +32,15 @@ def _close_figures():
     plt = sys.modules.get("matplotlib.pyplot")
     if plt is not None:
         plt.close("all")
+
+
+@pytest.fixture
+def no_work(monkeypatch):
+    """Neither distances nor a tree nor a curve may be computed."""
+
+    def fail(*args, **kwargs):
+        raise AssertionError("work has begun")
+
+    for place in ("_distances.condensed_distances", "_learned.condensed_distances"):
+        monkeypatch.setattr(f"sklearn_linkage_learn.{place}", fail)
+    monkeypatch.setattr("sklearn_linkage_learn._families.Prepared", fail)

@@ -1,9 +1,7 @@
 """The contract of estimators that all learners keep."""
 
-import copy
 import pickle
 import sys
-from functools import partial
 
 import joblib
 import numpy as np
@@ -13,7 +11,6 @@ from learners import (
     LEARNERS,
     X,
     Y,
-    assert_failures_change_nothing,
     learned,
     make_instances,
     object_array,
@@ -22,7 +19,6 @@ from learners import (
 from scipy.cluster.hierarchy import is_valid_linkage
 from sklearn import config_context
 from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -179,21 +175,6 @@ def test_number_of_clusters_is_told_taken_from_training_or_asked_for(make, fitte
         clone(uneven.clusterer_).fit(X[0])
 
 
-@pytest.mark.parametrize(
-    ("n_clusters", "message"),
-    [
-        (17, r"X\[0\]: n_clusters=17 is more than .* n_samples=16"),
-        ([2, 2], "one integer for each of the 5 instances"),
-        (2.0, "must be an integer"),
-        (0, "n_clusters"),
-        ([2, 2, 2, 2, -1], r"X\[4\]: .*n_clusters"),
-    ],
-)
-def test_impossible_numbers_of_clusters_are_refused(fitted, n_clusters, message):
-    with pytest.raises(ValueError, match=message):
-        fitted.predict(X, n_clusters=n_clusters)
-
-
 def test_distance_threshold_decides_where_merging_stops(make):
     learner = make(distance_threshold=0.5).fit(X, Y)
     for labels, points in zip(learner.predict(X), X, strict=True):
@@ -220,14 +201,6 @@ def test_fit_predict_with_labels_learns_first(make, fitted):
     assert learned(learner) == learned(fitted)
     for ours, expected in zip(labels, fitted.predict(X), strict=True):
         np.testing.assert_array_equal(ours, expected)
-
-
-@pytest.mark.parametrize(
-    "method", ["predict", "fit_predict", "score", "linkage_matrix"]
-)
-def test_an_unfitted_learner_says_so(make, method):
-    with pytest.raises(NotFittedError):
-        getattr(make(), method)(X)
 
 
 @pytest.mark.parametrize("sizes", [(1, 1, 1, 1, 1), (2, 3), (4, 1), (5,)])
@@ -273,48 +246,23 @@ def raise_in(position, error):
     return loss
 
 
-BAD_DATA = [
-    ({}, (X, Y[:-1]), ValueError, "labels of 4 instances, but X holds 5"),
-    ({}, (X, [*Y[:-1], Y[-1][1:]]), ValueError, r"y\[4\]"),
-    ({}, (X, None), ValueError, "requires y to be passed"),
-    ({}, ([*X[:-1], X[-1] * np.nan], Y), ValueError, r"X\[4\]: .*NaN"),
-    ({}, ([*X[:-1], X[-1][:, :1]], Y), ValueError, r"X\[4\]: X has 1 features"),
-    ({}, (X, Y, np.arange(5)), ValueError, "groups"),
-    ({"loss": "hinge"}, (X, Y), ValueError, "The 'loss' parameter"),
-    ({"algorithm": "fast"}, (X, Y), ValueError, "The 'algorithm' parameter"),
-    ({"n_clusters": 2, "distance_threshold": 1}, (X, Y), ValueError, "At most one of"),
-    ({"loss": raise_in(3, OSError("disk"))}, (X, Y), OSError, "disk"),
-    ({"loss": raise_in(3, ValueError("bad"))}, (X, Y), ValueError, r"X\[3\]: bad"),
-    ({"loss": raise_in(3, KeyboardInterrupt("^C"))}, (X, Y), KeyboardInterrupt, "C"),
-]  # fmt: skip
-
-
 @pytest.mark.parametrize("n_jobs", [1, 2])
-@pytest.mark.parametrize(("params", "args", "error", "message"), BAD_DATA)
-def test_a_failed_fit_leaves_the_learner_as_it_was(
-    make, params, args, error, message, n_jobs
-):
-    make = partial(make, n_jobs=n_jobs)
-    assert_failures_change_nothing(make, params, args, error, message)
-
-
-def test_bad_data_is_found_before_an_engine_runs(make, engine_calls):
-    for params, args, error, _ in BAD_DATA:
-        if not callable(params.get("loss")):
-            with pytest.raises(error):
-                make(**params).fit(*args)
-    assert engine_calls == []
-
-
-def test_partial_fit_and_predict_refuse_other_features(fitted):
-    wide = np.zeros((4, 3))
-    learner = copy.deepcopy(fitted)
-    before = vars(learner).copy()
-    with pytest.raises(ValueError, match="X has 3 features"):
-        learner.partial_fit(wide, [0, 1, 0, 1])
-    with pytest.raises(ValueError, match=r"X\[0\]: X has 3 features"):
-        learner.predict([wide])
-    assert vars(learner) == before
+@pytest.mark.parametrize(
+    ("error", "message"),
+    [
+        (OSError("disk"), "disk"),
+        (ValueError("bad"), r"X\[3\]: loss loss: bad"),
+        (KeyboardInterrupt("^C"), "C"),
+    ],
+)
+def test_a_failed_fit_leaves_the_learner_as_it_was(make, n_jobs, error, message):
+    fitted = make(n_jobs=n_jobs).fit(X[:2], Y[:2])
+    fitted.set_params(loss=raise_in(3, error))
+    for learner in (fitted, clone(fitted)):
+        before = vars(learner).copy()
+        with pytest.raises(type(error), match=message):
+            learner.fit(X, Y)
+        assert vars(learner) == before
 
 
 def test_score_is_one_minus_the_mean_loss(fitted):
@@ -337,8 +285,10 @@ def test_score_is_one_minus_the_mean_loss(fitted):
     groups, rows = np.repeat(np.arange(5), sizes), np.repeat(weights, sizes)
     score = fitted.score(*stacked, sample_weight=rows, groups=groups)
     assert score == pytest.approx(expected)
-    with pytest.raises(ValueError, match="constant within"):
-        fitted.score(*stacked, sample_weight=np.arange(len(rows)), groups=groups)
+    # Only ratios count, also where sums overflow or underflow.
+    for factor in (1e307, 1e-320):
+        score = fitted.score(new, labels, sample_weight=np.array(weights) * factor)
+        assert score == pytest.approx(expected, rel=1e-3)
 
 
 def test_score_takes_the_number_of_clusters_from_the_labels(fitted):

@@ -83,24 +83,3 @@ def test_digits_are_different_images_with_their_own_labels():
     }
     assert len({image.tobytes() for image in X}) == len(X)
     assert [label_of[image.tobytes()] for image in X] == y.tolist()
-
-
-def test_more_images_than_there_are_is_an_error():
-    with pytest.raises(ValueError, match="n_per_class=175 is more than the 174"):
-        make_digits_instances(n_per_class=175)
-
-
-@pytest.mark.parametrize(
-    ("make", "parameters", "name"),
-    [
-        (make_rings_and_disks, {"n_instances": 0}, "n_instances"),
-        (make_rings_and_disks, {"n_per_cluster": 1.5}, "n_per_cluster"),
-        (make_rings_and_disks, {"random_state": "a"}, "random_state"),
-        (make_digits_instances, {"n_instances": -1}, "n_instances"),
-        (make_digits_instances, {"n_classes": 11}, "n_classes"),
-        (make_digits_instances, {"n_per_class": 0}, "n_per_class"),
-    ],
-)
-def test_wrong_parameters_are_named(make, parameters, name):
-    with pytest.raises(ValueError, match=f"The '{name}' parameter of {make.__name__}"):
-        make(**parameters)

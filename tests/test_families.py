@@ -304,8 +304,17 @@ def test_a_weighted_mean_rounded_down_does_not_come_before_its_parts():
 def test_distances_beyond_exact_arithmetic_are_refused():
     with pytest.raises(ValueError, match="span"):
         mixed_linkage([np.array([1e-300, 1e300, 1.0])], ("single",), (1.0,))
-    with np.errstate(over="ignore"), pytest.raises(ValueError, match="span"):
-        mixed_linkage([np.array([1e300, 1e300, 1e300])], ("ward",), (1.0,))
+    with pytest.raises(ValueError, match="span"):
+        mixed_linkage([np.array([1e-160, 1.0, 1.0])], ("ward",), (1.0,))
+
+
+@pytest.mark.parametrize("unit", [2.0**-1000, 2.0**1000])
+def test_squares_of_extreme_distances_are_not_lost(unit):
+    d = pdist(np.random.default_rng(12).normal(size=(30, 3)))
+    Z = mixed_linkage([d], ("ward",), (1.0,))
+    extreme = mixed_linkage([unit * d], ("ward",), (1.0,))
+    np.testing.assert_array_equal(extreme[:, [0, 1, 3]], Z[:, [0, 1, 3]])
+    np.testing.assert_array_equal(extreme[:, 2], unit * Z[:, 2])
 
 
 def test_an_error_in_a_callable_loss_ends_the_sweep():

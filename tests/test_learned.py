@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from learners import X, Y, assert_failures_change_nothing, learned, midpoints
+from learners import X, Y, learned, midpoints
 from scipy.optimize import linear_sum_assignment
 from scipy.spatial.distance import pdist, squareform
 from sklearn.metrics import adjusted_rand_score
@@ -138,23 +138,6 @@ def test_rings_and_disks_are_learned_near_the_optimum_of_the_paper():
     learner = LearnedLinkage().fit(*make_rings_and_disks(50, random_state=0))
     assert 0.1 < learner.alpha_ < 0.2
     assert learner.loss_ < learner.loss_curve_([0, 1]).min() - 0.15
-
-
-BAD_DATA = [
-    ({"metric": "precomputed"}, (X, Y), r"X\[0\]: .*square"),
-    ({"metric": "cosine"}, ([X[0], np.eye(3)[:, :2]], [Y[0], [0, 1, 1]]),
-     r"X\[1\]: metric 'cosine' gives nan"),
-    ({"linkages": ("single",)}, (X, Y), "linkages must be two different"),
-    ({"linkages": ("single", "single")}, (X, Y), "linkages must be two"),
-    ({"linkages": ("single", "ward")}, (X, Y), "linkages must be two"),
-    ({"linkages": "single"}, (X, Y), "The 'linkages' parameter"),
-    ({"metric": "euklid"}, (X, Y), "The 'metric' parameter"),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("params", "args", "message"), BAD_DATA)
-def test_bad_families_are_refused_and_change_nothing(params, args, message):
-    assert_failures_change_nothing(LearnedLinkage, params, args, ValueError, message)
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@ from functools import partial
 import numpy as np
 import pandas as pd
 import pytest
-from learners import X, Y, assert_failures_change_nothing, learned, midpoints
+from learners import learned, midpoints
 from scipy.spatial.distance import pdist, squareform
 from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
@@ -356,50 +356,6 @@ def test_partial_fit_refuses_another_family_but_not_another_spelling():
     learner.fit(matrices_of(TABLES), CLASSES).set_params(metrics=BLOCKS)
     with pytest.raises(ValueError, match="another family"):
         learner.partial_fit(TABLES, CLASSES)
-
-
-NO_COLUMN = [("a", "l1", [0]), ("b", "l1", [2])]
-NO_NAME = [("a", "l1", [0]), ("b", "l1", ["x"])]
-ZERO = np.eye(3)[:, :2]
-BAD_DATA = [
-    ({"metrics": ("cosine",)}, (X, Y), "metrics must hold two metrics.* got 1"),
-    ({"metrics": ("l1", "l2", "cosine")}, (X, Y), "two metrics.* got 3"),
-    ({"metrics": ["precomputed"]}, (X, Y), "two metrics.* got 1"),
-    ({"metrics": ["precomputed"] * 2}, (X, Y), "'precomputed' cannot stand in"),
-    ({"metrics": ("l1", "l3")}, (X, Y), r"metrics\[1\] is 'l3', expected one of"),
-    ({"metrics": BLOCKS[0]}, (X, Y), r"metrics\[0\] is 'left', expected one of"),
-    ({"metrics": "euclidean"}, (X, Y), "The 'metrics' parameter of LearnedMetric"),
-    ({"metrics": NO_COLUMN}, (X, Y), "'b': There is no column 2: X has 2 columns"),
-    ({"metrics": NO_NAME}, (X, Y), "'b': There is no column 'x': X has no column na"),
-    ({"metrics": "precomputed"}, (X, Y), "2 distance matrices.* found 5 item"),
-    ({"linkage": "ward"}, (X, Y), "'ward' needs two Euclidean metrics"),
-    (
-        {"linkage": "ward", "metrics": "precomputed"},
-        (matrices_of(TABLES), CLASSES),
-        "'ward' needs two Euclidean metrics",
-    ),
-    ({"linkage": "weighted"}, (X, Y), "The 'linkage' parameter"),
-    ({"normalize": "median"}, (X, Y), "The 'normalize' parameter"),
-    (
-        {"metrics": ("l2", "cosine")},
-        ([X[0], ZERO], [Y[0], [0, 1, 1]]),
-        r"X\[1\]: metric 'cosine' gives nan",
-    ),
-]
-
-
-@pytest.mark.parametrize(("params", "args", "message"), BAD_DATA)
-def test_bad_families_are_refused_and_change_nothing(params, args, message):
-    assert_failures_change_nothing(
-        LearnedMetricLinkage, params, args, ValueError, message
-    )
-
-
-def test_bad_columns_are_found_before_an_engine_runs(engine_calls):
-    for metrics in (NO_COLUMN, NO_NAME):
-        with pytest.raises(ValueError, match="There is no column"):
-            LearnedMetricLinkage(metrics).fit(X, Y)
-    assert engine_calls == []
 
 
 @pytest.mark.parametrize("linkage", LINKAGES)

@@ -48,6 +48,14 @@ def test_blocks_are_handed_on_while_they_are_kept_and_freed_after():
     assert idle_bytes() == 0
 
 
+def test_a_larger_block_takes_the_place_of_one_that_waits():
+    with kept_blocks():
+        for n_doubles in (100, 300, 200, 1000):
+            Workspace(1, n_doubles)
+            assert idle_bytes() == 8 * (n_doubles if n_doubles != 200 else 300)
+    assert idle_bytes() == 0
+
+
 def test_a_fit_keeps_no_memory_even_if_it_fails():
     rng = np.random.default_rng(2)
     X, y = rng.normal(size=(3, 30, 2)), rng.integers(0, 3, size=(3, 30))

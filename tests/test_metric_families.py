@@ -226,6 +226,13 @@ def test_equal_metrics_give_one_piece():
             [2, 0, 1, 0, 1],
             "cut",
         ),
+        # Near 1 the first metric hardly counts, but its last bits decide.
+        (
+            [0, 1, 0, 0, 0, 0, 0, 1, 0, 0, 1 + 2**-52, 1 + 2**-52, 1, 0, 1 - 2**-53],
+            [0, 1e-25, 0, 0, 5e80, 0, 4e133, 1e28, 0, 1e145, 1e-130, 0, 0, 0, 9e-25],
+            [0, 2, 0, 0, 0, 0],
+            "dendrogram_purity",
+        ),
     ],
 )
 def test_complete_linkage_agrees_with_the_execution_tree(d0, d1, y, loss):

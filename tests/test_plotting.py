@@ -4,7 +4,6 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.exceptions import NotFittedError
 
 from sklearn_linkage_learn import (
     LearnedMetricLinkage,
@@ -131,11 +130,6 @@ def test_name_and_styles_reach_the_artists():
     assert display.line_.get_edgecolor() == (1, 0, 0, 1)
     assert display.band_.get_alpha() == 0.5
     assert display.band_.get_facecolor()[:3] == (1, 0, 0)
-
-
-def test_unfitted_learner_is_refused():
-    with pytest.raises(NotFittedError, match="call fit first"):
-        LossCurveDisplay.from_estimator(SimpleNamespace(linkages=("a", "b")))
 
 
 def test_missing_matplotlib_names_the_extra(monkeypatch):

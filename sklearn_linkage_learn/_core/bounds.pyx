@@ -147,7 +147,7 @@ cdef class BoundedHammingLoss(PricedHammingLoss):
             target -= 1
         return 0
 
-    cdef bint run_programme(self, int target, int width) noexcept nogil:
+    cdef bint run_programme(self, int target, int width) except -1 nogil:
         """Look for a bijection that matches `target` points.
 
         At most `width` states are kept at a node. Returns whether all that could lead
@@ -157,6 +157,7 @@ cdef class BoundedHammingLoss(PricedHammingLoss):
         self.n_states = 0
         self.complete = True
         self.find_homes(target)
+        self.poll.spend(<long long> self.n_top * self.n_labels)
         for place in range(self.n_top - 1, -1, -1):
             self.first[place] = self.n_states
             self.fill_states(place)
@@ -164,6 +165,7 @@ cdef class BoundedHammingLoss(PricedHammingLoss):
                 self.slots[self.states[i].slot] = -1
             self.sort_states(place, width)
             self.last[place] = self.n_states
+            self.poll.spend(4 * (self.n_states - self.first[place]))
             if self.pairs_left < 0:
                 return False
         for i in range(self.first[0], self.last[0]):

@@ -2,6 +2,7 @@
 
 cimport cython
 
+from .interrupts cimport Poll
 from .predicates cimport (
     AVERAGE, COMPLETE, Expansion, MergeFunction, SINGLE, WARD, ward_denominator,
     ward_value,
@@ -10,6 +11,7 @@ from .predicates cimport (
 
 cdef class Clusters:
     cdef readonly int n_points
+    cdef Poll poll
     cdef int n_functions
     cdef int n_metrics
     cdef int n_alive
@@ -103,7 +105,7 @@ cdef class Clusters:
     cdef const double* numbers(self, int i, int j, double* buffer) noexcept nogil
     cdef void point_numbers(self, Py_ssize_t pair, double* number) noexcept nogil
     cdef void find_owners(self) noexcept nogil
-    cdef int track_deciding_pairs(self) except -1
+    cdef int track_deciding_pairs(self) except -1 nogil
     cdef const double* line(self, int i, int j, double* buffer) noexcept nogil
     cdef void gap(
         self, Expansion* e, int f, int m, const double* u, double below_u,

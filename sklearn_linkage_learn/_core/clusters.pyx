@@ -14,6 +14,7 @@ from libc.math cimport fabs
 from libc.stdlib cimport free
 from libc.string cimport memmove
 
+from .interrupts cimport Poll
 from .memory cimport allocate
 from .predicates cimport (
     COMPLETE, Expansion, MergeFunction, SINGLE, TOLERANCE, WARD,
@@ -39,6 +40,7 @@ cdef class Clusters:
         cdef int f, i
         cdef Py_ssize_t n = n_points
         self.n_points = self.n_alive = n_points
+        self.poll = Poll()
         self.distances = distances
         self.n_functions = kinds.shape[0]
         self.n_metrics = distances.shape[0]
@@ -239,8 +241,7 @@ cdef class Clusters:
         if (i == k and j == l) or (i == l and j == k):
             return 0
         if self.deciding == NULL and self.n_searched > SEARCHES * self.n_points:
-            with gil:
-                self.track_deciding_pairs()
+            self.track_deciding_pairs()
         return -1 if self.deciding_pair(i, j) < self.deciding_pair(k, l) else 1
 
     cdef long long deciding_pair(self, int i, int j) noexcept nogil:
@@ -311,7 +312,7 @@ cdef class Clusters:
                 return False
         return True
 
-    cdef int track_deciding_pairs(self) except -1:
+    cdef int track_deciding_pairs(self) except -1 nogil:
         """Find which point pair decides each entry; merges keep it up from here."""
         cdef Py_ssize_t n = self.n_points, entry, n_entries
         cdef const double* number
@@ -328,6 +329,7 @@ cdef class Clusters:
             self.deciding[entry] = -1
         self.find_owners()
         for i in range(n):
+            self.poll.spend(4 * (n - i))
             for j in range(i + 1, n):
                 a = self.owner[i]
                 b = self.owner[j]

@@ -159,12 +159,12 @@ cdef class EnvelopeKinetic(Kinetic):
         That distance is below the chord from where its line was the greatest last to
         the greatest distance under the second metric.
         """
-        cdef double since = expired[EXPIRY], top = expired[TOP], height, share
+        cdef double since = expired[EXPIRY], top = expired[TOP], height
         if since < 0.0:
             return self.t
-        share = (self.t - since) / (1.0 - since)
         height = (1.0 - since) * expired[0] + since * expired[1]
-        height = (1.0 - share) * height + share * top
+        # Near 1 the height may be far less than it was: no difference of the two.
+        height = (self.rest * height + (self.t - since) * top) / (1.0 - since)
         if self.mix(line[0], line[1]) <= height + 8.0 * TOLERANCE * (height + top):
             return self.t
         return self.chord_crossing(line[0], line[1], height, top)
@@ -344,7 +344,7 @@ cdef class EnvelopeKinetic(Kinetic):
         self, double t, double height, double top
     ) noexcept nogil:
         """The value at t of the chord from `height` now to `top` at 1."""
-        return height + (t - self.t) / self.rest * (top - height)
+        return ((1.0 - t) * height + (t - self.t) * top) / self.rest
 
     cdef double chord_crossing(
         self, double start, double end, double height, double top

@@ -53,12 +53,10 @@ cdef class ExecutionTree(Clusters):
     cdef bint of_points     # whether lines are those of point pairs
 
     def __cinit__(self, *args):
-        cdef Py_ssize_t n = self.n_points, depth, pair
+        cdef Py_ssize_t n = self.n_points, depth
         self.value = <double*> allocate(
             self.distances.shape[1] * self.n_parts, sizeof(double)
         )
-        for pair in range(self.distances.shape[1]):
-            self.point_numbers(pair, self.value + pair * self.n_parts)
         self.frames = <Frame*> allocate(n, sizeof(Frame))
         self.left = <int*> allocate(2 * n, sizeof(int))
         self.right = <int*> allocate(2 * n, sizeof(int))
@@ -80,7 +78,9 @@ cdef class ExecutionTree(Clusters):
         self.of_points = self.n_metrics == 2 and (
             self.kind[0] == SINGLE or self.kind[0] == COMPLETE
         )
-        self.track_deciding_pairs()
+        with nogil:
+            self.load_points()
+            self.track_deciding_pairs()
 
     def __dealloc__(self):
         cdef Py_ssize_t depth
@@ -102,6 +102,13 @@ cdef class ExecutionTree(Clusters):
 
     cdef const double* numbers(self, int i, int j, double* buffer) noexcept nogil:
         return self.parts(i, j)
+
+    cdef int load_points(self) except -1 nogil:
+        cdef Py_ssize_t pair
+        for pair in range(self.distances.shape[1]):
+            self.point_numbers(pair, self.value + pair * self.n_parts)
+            self.poll.spend(4)
+        return 0
 
     cdef int enumerate(self) except -1 nogil:
         """Visit every leaf, in the order of the parameter."""
@@ -145,13 +152,14 @@ cdef class ExecutionTree(Clusters):
             self.nearest_pair(frame, start)
         return 0
 
-    cdef double next_takeover(self, Frame* frame, double t) noexcept nogil:
+    cdef double next_takeover(self, Frame* frame, double t) except -1 nogil:
         """Until when the frame's merge is the nearest, as far as can be told."""
         cdef double bound, until = frame.end
         cdef int a, b, x, y
         if self.of_points:
             return self.next_crossing(frame, t)
         for a in range(self.n_alive):
+            self.poll.spend(4 * (self.n_alive - a))
             x = self.alive[a]
             for b in range(a + 1, self.n_alive):
                 y = self.alive[b]
@@ -184,12 +192,13 @@ cdef class ExecutionTree(Clusters):
         self.gap(&end, f, 1 - f, u, self.below(x, y), v, self.below(i, j))
         return first_negative(&start, &end)
 
-    cdef double next_crossing(self, Frame* frame, double t) noexcept nogil:
+    cdef double next_crossing(self, Frame* frame, double t) except -1 nogil:
         """Where the point pair that decides the merge next meets another one."""
         cdef const double* chosen = self.parts(frame.i, frame.j)
         cdef double until = frame.end, p, q
         cdef Py_ssize_t i, j, pair = -1
         for i in range(self.n_points):
+            self.poll.spend(4 * (self.n_points - i))
             for j in range(i + 1, self.n_points):
                 pair += 1
                 if self.owner[i] == self.owner[j]:
@@ -217,6 +226,7 @@ cdef class ExecutionTree(Clusters):
             self.load_clusters()
         frame.i = -1
         for a in range(self.n_alive):
+            self.poll.spend(4 * (self.n_alive - a))
             x = self.alive[a]
             for b in range(a + 1, self.n_alive):
                 y = self.alive[b]
@@ -232,7 +242,7 @@ cdef class ExecutionTree(Clusters):
                 margin = TOLERANCE * value + self.slack
         return 0
 
-    cdef void load_clusters(self) noexcept nogil:
+    cdef int load_clusters(self) except -1 nogil:
         """Find the point pair that decides between any two clusters, afresh."""
         cdef Py_ssize_t n = self.n_points, i, j, entry, pair = -1
         cdef int a, b, s
@@ -242,6 +252,7 @@ cdef class ExecutionTree(Clusters):
         for entry in range(self.distances.shape[1]):
             self.deciding[entry] = -1
         for i in range(n):
+            self.poll.spend(4 * (n - i))
             for j in range(i + 1, n):
                 pair += 1
                 a = self.owner[i]
@@ -260,6 +271,7 @@ cdef class ExecutionTree(Clusters):
                     self.deciding[entry] = pair
                     self.parts(a, b)[0] = point[0]
                     self.parts(a, b)[1] = point[1]
+        return 0
 
     cdef void descend(self, Frame* frame, int depth) noexcept nogil:
         """Carry out the frame's merge, keeping what it overwrites."""
@@ -345,8 +357,6 @@ cdef class ExecutionTree(Clusters):
         tree.height = self.height
         tree.cut = self.cut
         self.pieces.add(t, &tree)
-        if self.pieces.n_trees % 64 == 0:
-            self.pieces.check_signals()
         return 0
 
     cdef void undo_last_merges(self, int k) noexcept nogil:

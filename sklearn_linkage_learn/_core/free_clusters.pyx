@@ -52,6 +52,7 @@ cdef class FreeClusters(Lines):
         """Take a cluster that is alive out of the sequence; returns its place."""
         cdef int k = self.n_free
         cdef FreeCluster* new = self.frees + k
+        self.poll.spend(self.n_alive)
         self.move_to_front(node)
         new.partner = new.blocker = new.cleared = -1
         new.stored = True

@@ -92,11 +92,11 @@ cdef class Greedy(GreedyRun):
         self.finish_repair()
         for node in range(self.n_nodes):
             self.fails[node] = self.certify(node)
+            self.poll.spend(4 * self.n_points)
         return 0
 
     cdef int sweep(self) except -1 nogil:
         """From 0 to 1, one repair after the other."""
-        cdef Py_ssize_t n_steps = 0
         cdef double until
         cdef int node, place
         while True:
@@ -112,9 +112,7 @@ cdef class Greedy(GreedyRun):
                 self.settle(self.t)
                 self.repair(place)
                 self.pieces.n_events += 1
-            n_steps += 1
-            if n_steps % 64 == 0:
-                self.pieces.check_signals()
+            self.poll.spend(self.n_nodes)
 
     cdef int repair(self, int place) except -1 nogil:
         """Make greedy steps from `place` on until the old run goes on as it was."""
@@ -123,6 +121,7 @@ cdef class Greedy(GreedyRun):
         self.n_repaired = 0
         self.gather_alive(place)
         while True:
+            self.poll.spend((1 + self.n_watched) * <long long> self.n_alive)
             x = self.nearest_watched()
             node = self.sequence[place] if place < self.n_points - 1 else -1
             if x >= 0 and (node < 0 or self.precedes(x, node)):
@@ -149,6 +148,7 @@ cdef class Greedy(GreedyRun):
             node = self.changed[i]
             self.state[node].is_changed = False
             self.fails[node] = self.certify(node)
+            self.poll.spend(4 * self.n_points)
         self.n_changed = 0
         return 0
 
@@ -225,6 +225,7 @@ cdef class Greedy(GreedyRun):
         for a in range(self.n_alive):
             if self.alive[a] != node:
                 self.join_lines(x, y, self.alive[a], node)
+        self.poll.spend(4 * self.n_alive)
         return node
 
     cdef void emit(self, int node) noexcept nogil:

@@ -42,7 +42,7 @@ cdef class GreedyRun(Lines):
         return self.mix(start, end)
 
     cdef void join_lines(self, int left, int right, int other, int node) noexcept nogil
-    cdef int first_failure(self) noexcept nogil
+    cdef int first_failure(self) except -2 nogil
     cdef double certify(self, int x) noexcept nogil
     cdef int failing_place(self, int x) noexcept nogil
     cdef bint is_below(self, int x, int y, int node) noexcept nogil

@@ -85,7 +85,7 @@ cdef class GreedyRun(Lines):
             node = self.order[place] = self.sequence[place]
             self.height[node] = self.mix(self.start[node], self.end[node])
 
-    cdef int first_failure(self) noexcept nogil:
+    cdef int first_failure(self) except -2 nogil:
         """Place of the first merge that is not the nearest pair, -1 if there is none.
 
         Certificates that were only too careful are renewed.
@@ -97,6 +97,7 @@ cdef class GreedyRun(Lines):
                 first = min(first, place)
                 if place == never:
                     self.fails[node] = self.certify(node)
+                self.poll.spend(4 * self.n_points)
         return first if first < never else -1
 
     cdef double certify(self, int x) noexcept nogil:

@@ -4,7 +4,6 @@ from .free_clusters cimport FreeClusters
 
 
 cdef class Kinetic(FreeClusters):
-    cdef Py_ssize_t n_steps
     cdef int* repaired          # the new run from the failing merge on
     cdef int n_repaired
     cdef int failing            # where the new run begins

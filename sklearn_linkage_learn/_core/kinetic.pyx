@@ -58,9 +58,7 @@ cdef class Kinetic(FreeClusters):
                 self.pieces.n_events += 1
             else:
                 self.set_all_bound()
-            self.n_steps += 1
-            if self.n_steps % 256 == 0:
-                self.pieces.check_signals()
+            self.poll.spend(self.n_points)
 
     cdef bint reach_failure(self, int place, int second) except -1 nogil:
         """Move to where the merge at `place` fails, if no other one fails before."""
@@ -126,6 +124,7 @@ cdef class Kinetic(FreeClusters):
         self.n_repaired = 0
         self.add_ghost(node, self.left[node], self.right[node])
         while self.n_ghosts:
+            self.poll.spend(self.n_free)
             place += 1
             limit = FAR
             if place < self.n_points - 1:
@@ -278,6 +277,7 @@ cdef class Kinetic(FreeClusters):
     cdef int merge_free(self, int k, int l) except -1 nogil:
         """A merge of the new run; the union takes the place of cluster k."""
         cdef int node, g
+        self.poll.spend(self.n_alive)
         self.renew(k, l)
         node = self.new_cluster(k, l)
         self.emit(node)
@@ -399,6 +399,7 @@ cdef class Kinetic(FreeClusters):
                 self.move_to_front(child)
                 self.load_first_lines(side)
             self.first_merge()
+            self.poll.spend(4 * self.n_alive)
         for place in range(self.n_points - 1):
             self.sequence[place] = self.repaired[place]
         return 0

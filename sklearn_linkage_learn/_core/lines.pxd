@@ -72,7 +72,7 @@ cdef class Lines(TreeSweep):
         )
 
     cdef void number_slots(self, const int[:, ::1] children) noexcept nogil
-    cdef void load_points(self, const int[:, ::1] children) noexcept nogil
+    cdef int load_points(self, const int[:, ::1] children) except -1 nogil
     cdef void load_row(self, int point) noexcept nogil
     cdef int new_node(self) except -1 nogil
     cdef double* new_row(self) except NULL nogil

@@ -91,12 +91,14 @@ cdef class Lines(TreeSweep):
             self.row[i] = rows.row(i)
         return super().run(children)
 
-    cdef void load_points(self, const int[:, ::1] children) noexcept nogil:
+    cdef int load_points(self, const int[:, ::1] children) except -1 nogil:
         """Give every point a slot, and its lines to points with lower ones."""
         cdef int i
         self.number_slots(children)
         for i in range(self.n_points):
             self.load_row(self.point_at[i])
+            self.poll.spend(2 * i)
+        return 0
 
     cdef void number_slots(self, const int[:, ::1] children) noexcept nogil:
         """Number slots so that in this run the first m are in use when m are alive.

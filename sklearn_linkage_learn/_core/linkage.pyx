@@ -88,6 +88,7 @@ cdef class Run(Unions):
     cdef int nearest(self, int i, int start) except -2 nogil:
         """The slot nearest to i among those from slot `start` on."""
         cdef int c, x, n_candidates, found = -1
+        self.poll.spend(2 * self.n_columns)
         self.refresh(i)
         n_candidates = self.n_candidates(self.mixed_row[i], start)
         for c in range(n_candidates):
@@ -130,6 +131,7 @@ cdef class Run(Unions):
             i = self.nearest_pair()
             j = later[i]
             self.record(i, j)
+            self.poll.spend(2 * self.n_columns)
             for a in range(self.n_alive - 1):
                 x = self.alive[a]
                 if x == i or later[x] == i or later[x] == j:

@@ -42,7 +42,7 @@ cdef inline void* allocate(size_t count, size_t size) except NULL nogil:
     cdef void* block = calloc(count if count > 0 else 1, size)
     if block == NULL:
         with gil:
-            raise MemoryError
+            raise MemoryError(f"{count * size} bytes for the core")
     return block
 
 

@@ -28,6 +28,12 @@ cdef class Workspace:
                 self.start = <double*> address
                 break
         else:
+            if idle:
+                # All are too small. The largest makes room, so that there are never
+                # more blocks than are used at once.
+                size, address = max(idle)
+                idle.remove((size, address))
+                free(<void*> address)
             self.start = <double*> malloc(self.size)
             if self.start == NULL:
                 raise MemoryError(f"{self.size} bytes for the lines between clusters")

@@ -19,10 +19,9 @@ from .pruning cimport (
     misplaced,
 )
 
-from math import isfinite
-from numbers import Real
-
 import numpy as np
+
+from .interrupts import check
 
 
 cdef class CutLoss(TreeLoss):
@@ -157,7 +156,7 @@ cdef class DendrogramPurityLoss(TreeLoss):
 
 
 cdef class CallableLoss(TreeLoss):
-    """A Python function of scipy's linkage matrix and the target labels."""
+    """A function of scipy's linkage matrix and the target labels, to a float."""
 
     cdef object function
     cdef object labels
@@ -182,12 +181,8 @@ cdef class CallableLoss(TreeLoss):
 
     cdef double compute(self, const MergeTree* tree) except? -1 nogil:
         with gil:
-            result = self.function(self.linkage_matrix(tree), self.labels)
-            if not isinstance(result, Real) or not isfinite(result):
-                raise ValueError(
-                    f"the loss function returned {result!r}, not a finite number"
-                )
-            self.lower = result
+            check()
+            self.lower = self.function(self.linkage_matrix(tree), self.labels)
             return self.lower
 
     cdef object linkage_matrix(self, const MergeTree* tree):

@@ -27,4 +27,3 @@ cdef class Pieces:
     cdef Work count
 
     cdef int add(self, double t, const MergeTree* tree) except -1 nogil
-    cdef int check_signals(self) except -1 nogil

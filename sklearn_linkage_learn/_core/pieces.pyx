@@ -5,7 +5,6 @@ Cost: O(1) amortised a tree, besides its loss.
 """
 
 from cpython.array cimport array
-from cpython.exc cimport PyErr_CheckSignals
 from libc.stdlib cimport free, realloc
 
 from .pruning cimport MergeTree, TreeLoss
@@ -50,12 +49,6 @@ cdef class Pieces:
             self.pieces = grown
         self.pieces[self.size] = piece
         self.size += 1
-        return 0
-
-    cdef int check_signals(self) except -1 nogil:
-        """Let Ctrl-C end a long sweep."""
-        with gil:
-            PyErr_CheckSignals()
         return 0
 
     def columns(self):

@@ -22,7 +22,7 @@ cdef class PricedHammingLoss(HammingLoss):
     cdef double[:, ::1] overlap
 
     cdef void start(self) noexcept nogil
-    cdef void descend(self, int steps) noexcept nogil
+    cdef int descend(self, int steps) except -1 nogil
     cdef double price_tree(self) noexcept nogil
     cdef void move_prices(self, double gap) noexcept nogil
     cdef void take_pieces(self, int place, int size) noexcept nogil

@@ -62,12 +62,13 @@ cdef class PricedHammingLoss(HammingLoss):
         self.bound = <int> self.n_leaves
         self.least_worth = INFINITY
 
-    cdef void descend(self, int steps) noexcept nogil:
+    cdef int descend(self, int steps) except -1 nogil:
         """Lower the bound by subgradient steps, and leave the tables of the best."""
         cdef int i, stalled = 0
         cdef double worth, scale = 1.0
         for _ in range(steps):
             worth = self.price_tree()
+            self.poll.spend(2 * <long long> self.n_top * self.n_labels)
             stalled += 1
             if worth < self.least_worth:
                 self.least_worth = worth
@@ -88,6 +89,7 @@ cdef class PricedHammingLoss(HammingLoss):
             self.prices[i] = self.best_prices[i]
         if self.bound > self.matched:
             self.price_tree()
+        return 0
 
     cdef double price_tree(self) noexcept nogil:
         """Worth of the dearest pruning at the current prices."""

@@ -1,5 +1,7 @@
 """What an engine knows of a loss: it announces merges and asks for a value."""
 
+from .interrupts cimport Poll
+
 
 cdef struct MergeTree:
     # A cluster tree by node id: leaves are 0..n_leaves-1, other ids are arbitrary.
@@ -28,6 +30,7 @@ cdef class TreeLoss:
     cdef double evaluate(self, const MergeTree* tree) except? -1 nogil
 
     # What follows is for the subclasses only.
+    cdef Poll poll
     cdef int capacity
     cdef int* codes                  # label of each leaf
     cdef int* counts                 # points of each label below a node, row by node
@@ -59,8 +62,8 @@ cdef class HammingLoss(PruningLoss):
     cdef int* tables
     cdef unsigned char* popcount
 
-    cdef int best_match(self) noexcept nogil
-    cdef void tabulate(self, int place, int* table) noexcept nogil
+    cdef int best_match(self) except -1 nogil
+    cdef int tabulate(self, int place, int* table) except -1 nogil
     cdef void split_sets(self, int place, const int* left, const int* right,
                          int* table) noexcept nogil
 

@@ -10,6 +10,7 @@ O(nk) for the knapsack, and O(3^k) for each top node in the subset programme.
 from libc.stdlib cimport free, realloc
 from libc.string cimport memset
 
+from .interrupts cimport Poll
 from .memory cimport allocate
 
 import numpy as np
@@ -57,6 +58,7 @@ cdef class TreeLoss:
             if not 0 <= labels[i] < n_labels:
                 raise ValueError(f"labels[{i}]={labels[i]} is not in 0..{n_labels - 1}")
             self.codes[i] = labels[i]
+        self.poll = Poll()
         self.root = -1
         self.stale = True
 
@@ -195,7 +197,7 @@ cdef class HammingLoss(PruningLoss):
         self.lower = misplaced(self.n_leaves, self.best_match())
         return self.lower
 
-    cdef int best_match(self) noexcept nogil:
+    cdef int best_match(self) except -1 nogil:
         """Most matched points of the collected top."""
         cdef int all_labels = (1 << self.n_labels) - 1, best = NEVER, chosen
         cdef int* left = self.tables
@@ -208,7 +210,7 @@ cdef class HammingLoss(PruningLoss):
             best = max(best, left[chosen] + right[all_labels ^ chosen])
         return best
 
-    cdef void tabulate(self, int place, int* table) noexcept nogil:
+    cdef int tabulate(self, int place, int* table) except -1 nogil:
         cdef Py_ssize_t k = self.n_labels
         cdef int n_sets = 1 << self.n_labels, chosen, c
         cdef const int* counts = self.counts + self.top_node[place] * k
@@ -219,8 +221,10 @@ cdef class HammingLoss(PruningLoss):
             self.tabulate(self.top_left[place], left)
             self.tabulate(self.top_left[place] + 1, left + n_sets)
             self.split_sets(place, left, left + n_sets, table)
+            self.poll.spend(k * n_sets)
         for c in range(self.n_labels):
             table[1 << c] = counts[c]
+        return 0
 
     cdef void split_sets(self, int place, const int* left, const int* right,
                          int* table) noexcept nogil:
@@ -323,6 +327,7 @@ cdef class MajorityLoss(PruningLoss):
         fill_offsets(self.top_room, self.n_top, self.offsets)
         knapsack(self.top_left, self.top_room, self.offsets, self.n_top, self.weights,
                  self.best)
+        self.poll.spend(self.n_top * k)
         self.lower = misplaced(self.n_leaves, <Py_ssize_t> self.best[k - 1])
         return self.lower
 

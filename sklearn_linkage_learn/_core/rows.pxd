@@ -49,7 +49,7 @@ cdef class Rows(Clusters):
         """How far two values of this size may be off, together."""
         return MARGIN * fabs(value) + self.slack
 
-    cdef void load_points(self) noexcept nogil
+    cdef int load_points(self) except -1 nogil
     cdef void load_distances(self, double* row, int i) noexcept nogil
     cdef double* take_row(self) noexcept nogil
     cdef void give_row(self, double* row) noexcept nogil

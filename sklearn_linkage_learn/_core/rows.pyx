@@ -94,7 +94,7 @@ cdef class Rows(Clusters):
                 self.portion[f * self.n_metrics + m] = alpha[f, 0] * beta[m, 0] / total
         return 0
 
-    cdef void load_points(self) noexcept nogil:
+    cdef int load_points(self) except -1 nogil:
         """Write all distances twice, tile by tile as columns are far apart."""
         cdef int n = self.n_points, n_tiles = (n + TILE - 1) // TILE, i, j, top, left
         cdef double* row
@@ -107,12 +107,15 @@ cdef class Rows(Clusters):
             row[i] = INFINITY
             for j in range(n, self.stride):
                 row[j] = INFINITY
+            self.poll.spend(n)
         for top in range(n_tiles):
+            self.poll.spend((top + 1) * TILE * TILE)
             for left in range(top + 1):
                 for i in range(top * TILE, min((top + 1) * TILE, n)):
                     row = self.mixed_row[i]
                     for j in range(left * TILE, min((left + 1) * TILE, i)):
                         row[j] = self.mixed_row[j][i]
+        return 0
 
     cdef void load_distances(self, double* row, int i) noexcept nogil:
         """The mixed values of point i and those behind it."""

@@ -49,7 +49,6 @@ cdef class SpanningTree(TreeSweep):
         """From 0 to 1, one change after the other."""
         cdef int node
         cdef bint is_edge
-        cdef Py_ssize_t n_steps = 0
         while True:
             node = self.next_change(&is_edge)
             if node < 0:
@@ -62,9 +61,7 @@ cdef class SpanningTree(TreeSweep):
                 self.pieces.n_events += 1
             else:
                 self.below_until[node] = self.merge_crossing(self.parent[node], node)
-            n_steps += 1
-            if n_steps % 256 == 0:
-                self.pieces.check_signals()
+            self.poll.spend(2 * self.n_points)
 
     cdef int settle(self, double until) except -1 nogil:
         self.list_merges()
@@ -131,13 +128,14 @@ cdef class SpanningTree(TreeSweep):
         self.order_around(node)
         return 0
 
-    cdef void find_edge(self, int node) noexcept nogil:
+    cdef int find_edge(self, int node) except -1 nogil:
         """The nearest point pair between the node's children, and until when."""
         cdef int n_left = self.list_members(self.left[node], self.members)
         cdef int* right = self.members + n_left
         cdef int n_right = self.list_members(self.right[node], right), a, b
         cdef double value, best = 0.0, margin = 0.0, until = NEVER, p, q
         cdef Py_ssize_t pair, found = -1
+        self.poll.spend(2 * <long long> n_left * n_right)
         for a in range(n_left):
             for b in range(n_right):
                 pair = self.pair(self.members[a], right[b])
@@ -162,6 +160,7 @@ cdef class SpanningTree(TreeSweep):
         self.start[node] = p
         self.end[node] = q
         self.edge_until[node] = until
+        return 0
 
     cdef void order_around(self, int node) noexcept nogil:
         """When a node with a new edge, or its children, change order with parents."""

@@ -2,6 +2,7 @@
 
 cimport cython
 
+from .interrupts cimport Poll
 from .pieces cimport Pieces
 from .pruning cimport TreeLoss
 
@@ -12,6 +13,7 @@ cdef class TreeSweep:
     cdef double t               # the current parameter, and 1 - t
     cdef double rest
     cdef double slack           # error of float filters that does not scale
+    cdef Poll poll
     cdef Pieces pieces
     cdef TreeLoss loss
     cdef double since           # from where on the tree's loss is to be taken

@@ -9,6 +9,7 @@ are cut off can do that first. Cost: O(k^2) a tree for such a loss, O(1) for oth
 from libc.math cimport fabs
 from libc.stdlib cimport free
 
+from .interrupts cimport Poll
 from .memory cimport allocate
 from .pieces cimport Pieces
 from .predicates cimport NEVER, TOLERANCE, crossing_bound
@@ -39,6 +40,7 @@ cdef class TreeSweep:
         self.n_points = n_points
         self.room = 3 * n_points + 1
         self.loss = loss
+        self.poll = Poll()
         self.pieces = Pieces(loss)
         loss.reserve(self.room)
         self.left = <int*> allocate(self.room, sizeof(int))
@@ -119,6 +121,7 @@ cdef class TreeSweep:
         tree.height = self.height
         tree.cut = self.cut
         if self.loss.uses_heights:
+            self.poll.spend(self.n_points)
             self.move_to(self.since)
             self.sort_by_height()
             tree.order = self.order
@@ -128,6 +131,7 @@ cdef class TreeSweep:
         while self.since < until:
             self.move_to(self.since)
             self.since = min(self.find_cut(self.loss.n_labels), until)
+            self.poll.spend(<long long> self.loss.n_labels * self.loss.n_labels)
             self.pieces.add(self.t, &tree)
         self.move_to(until)
         return 0
