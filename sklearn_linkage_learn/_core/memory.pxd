@@ -47,7 +47,7 @@ cdef inline void* allocate(size_t count, size_t size) except NULL nogil:
 
 
 cdef inline double* allocate_rows(size_t n_rows, size_t length) except NULL nogil:
-    """One or more rows of doubles, GAP apart; they too are freed by their owner."""
+    """One or more rows of doubles, GAP apart, with anything in them; freed likewise."""
     cdef double* rows = <double*> allocate(
         n_rows * (length + GAP) - GAP, sizeof(double)
     )
