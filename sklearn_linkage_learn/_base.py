@@ -5,6 +5,7 @@ averages these curves and takes the parameter where the mean is least. The algor
 to choose from are a :class:`Family`.
 """
 
+import math
 from abc import ABC, abstractmethod
 from functools import partial
 from numbers import Integral, Real
@@ -320,7 +321,10 @@ class InstanceLearner(VersionedPickle, BaseEstimator, ABC):
         losses = self._map(
             _loss_of, instances, self._family, self._best, self._fitted_loss
         )
-        return 1.0 - float(np.average(losses, weights=weights))
+        if weights is None:
+            weights = np.ones(len(losses))
+        # Exact sums: the order of instances does not matter.
+        return 1.0 - math.fsum(np.multiply(losses, weights)) / math.fsum(weights)
 
     def linkage_matrix(self, X):
         """Return the cluster tree of an instance at the learned parameter.

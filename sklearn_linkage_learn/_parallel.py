@@ -12,6 +12,7 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from contextvars import copy_context
 
+from joblib.parallel import get_active_backend
 from sklearn.utils.parallel import Parallel, delayed
 
 from ._core.interrupts import on_check
@@ -143,9 +144,8 @@ def _results(calls, names, n_jobs):
     """Yield results in order, and have those computed again that a dead worker owes."""
     done, deaths = 0, 0
     while done < len(calls):
-        parallel = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")
         try:
-            for result in parallel(calls[done:]):
+            for result in _parallel(n_jobs)(calls[done:]):
                 done, deaths = done + 1, 0
                 yield result
         except BrokenProcessPool as error:
@@ -162,6 +162,13 @@ def _results(calls, names, n_jobs):
                 RuntimeWarning,
                 stacklevel=2,
             )
+
+
+def _parallel(n_jobs):
+    """Threads by default, and results as they come unless a backend only has all."""
+    backend, _ = get_active_backend(prefer="threads")
+    return_as = "generator" if backend.supports_return_generator else "list"
+    return Parallel(n_jobs=n_jobs, prefer="threads", return_as=return_as)
 
 
 def _shown(results, title, total):

@@ -44,3 +44,22 @@ def no_work(monkeypatch):
     for place in ("_distances.condensed_distances", "_learned.condensed_distances"):
         monkeypatch.setattr(f"sklearn_linkage_learn.{place}", fail)
     monkeypatch.setattr("sklearn_linkage_learn._families.Prepared", fail)
+
+
+@pytest.fixture
+def engine_calls(monkeypatch):
+    """The instances that an engine was called for, by number of pairs."""
+    from sklearn_linkage_learn import _learned, _learned_metric
+
+    calls = []
+
+    def counted(engine):
+        def count(distances, *args):
+            calls.append(distances.shape[-1])
+            return engine(distances, *args)
+
+        return count
+
+    for module, name in [(_learned, "merge_curve"), (_learned_metric, "metric_curve")]:
+        monkeypatch.setattr(module, name, counted(getattr(module, name)))
+    return calls

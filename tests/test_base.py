@@ -25,8 +25,6 @@ from sklearn.preprocessing import StandardScaler
 
 from sklearn_linkage_learn import (
     PiecewiseConstant,
-    _learned,
-    _learned_metric,
     widest_optimal_interval,
 )
 from sklearn_linkage_learn.losses import cut_loss, hamming_loss
@@ -40,23 +38,6 @@ def make(request):
 @pytest.fixture(scope="module")
 def fitted(make):
     return make().fit(X, Y)
-
-
-@pytest.fixture
-def engine_calls(monkeypatch):
-    """The instances that an engine was called for, by number of pairs."""
-    calls = []
-
-    def counted(engine):
-        def count(distances, *args):
-            calls.append(distances.shape[-1])
-            return engine(distances, *args)
-
-        return count
-
-    for module, name in [(_learned, "merge_curve"), (_learned_metric, "metric_curve")]:
-        monkeypatch.setattr(module, name, counted(getattr(module, name)))
-    return calls
 
 
 def named_cut_loss(Z, labels):
@@ -308,15 +289,6 @@ def test_learned_clusterer_is_the_last_step_of_a_pipeline(fitted):
     pipeline = make_pipeline(StandardScaler(), clone(fitted.clusterer_))
     expected = fitted.predict(StandardScaler().fit_transform(X[0]))
     np.testing.assert_array_equal(pipeline.fit_predict(X[0]), expected)
-
-
-def test_results_do_not_depend_on_n_jobs(make, fitted):
-    two = make(n_jobs=2).fit(X, Y)
-    assert learned(fitted) == learned(two)
-    for a, b in zip(fitted.predict(X), two.predict(X), strict=True):
-        np.testing.assert_array_equal(a, b)
-    with joblib.parallel_config(backend="threading", n_jobs=2):
-        assert learned(make().fit(X, Y)) == learned(fitted)
 
 
 def test_memory_spares_curves_that_are_known(make, tmp_path, engine_calls, fitted):

@@ -1,3 +1,4 @@
+from contextvars import copy_context
 from itertools import combinations
 from types import SimpleNamespace
 
@@ -7,7 +8,8 @@ import pytest
 from scipy.spatial.distance import pdist, squareform
 from sklearn.metrics import pairwise_distances
 
-from sklearn_linkage_learn import InterpolatedLinkage
+from sklearn_linkage_learn import InterpolatedLinkage, _distances
+from sklearn_linkage_learn._core.interrupts import on_check
 from sklearn_linkage_learn._distances import METRICS, condensed_distances, read_metrics
 
 
@@ -59,6 +61,59 @@ def test_distances_beyond_all_floats_are_refused():
     X = np.array([[-1.7e308], [1.7e308]])
     with pytest.raises(ValueError, match="metric 'euclidean' gives inf"):
         condensed_distances(X, "euclidean")
+
+
+@pytest.mark.parametrize("metric", sorted(METRICS - {"haversine"}))
+@pytest.mark.parametrize("step", [1, 500, 4000])
+def test_distances_in_steps_are_those_of_pdist(metric, step, monkeypatch):
+    rng = np.random.default_rng(4)
+    X = rng.lognormal(sigma=3, size=(40, 3))
+    X[-3:] = X[:3]
+    if metric in BOOLEAN:
+        X = np.where(X > 1, 2.0, 0.0)
+        X[:, 0] = 1
+    kind = bool if metric in BOOLEAN else float
+    name = {"l1": "cityblock", "manhattan": "cityblock", "l2": "euclidean"}.get(metric)
+    expected = pdist(X.astype(kind), name or metric)
+    if metric in ("cosine", "correlation"):
+        # Rounding is taken out of these.
+        at_zero = squareform(np.tile(np.eye(37), (2, 2))[:40, :40] > 0, checks=False)
+        expected = np.where(at_zero, 0.0, np.maximum(expected, 0.0))
+    monkeypatch.setattr(_distances, "_STEP", step)
+    assert condensed_distances(X, metric).tobytes() == expected.tobytes()
+
+
+def test_haversine_distances_in_steps_are_those_of_sklearn(monkeypatch):
+    X = np.random.default_rng(5).uniform(-1, 1, size=(40, 2))
+    expected = squareform(pairwise_distances(X, metric="haversine"), checks=False)
+    for step in (1, 500, 10**6):
+        monkeypatch.setattr(_distances, "_STEP", step)
+        found = condensed_distances(X, "haversine")
+        assert found.tobytes() == expected.tobytes()
+
+
+@pytest.mark.parametrize("metric", ["mahalanobis", "euclidean", "haversine", "call"])
+def test_long_computations_of_distances_can_be_stopped(metric, monkeypatch):
+    def stop():
+        seen.append(None)
+        if len(seen) == 3:
+            raise InterruptedError
+
+    seen = []
+    metric = (lambda u, v: abs(u[0] - v[0])) if metric == "call" else metric
+    monkeypatch.setattr(_distances, "_STEP", 10)
+    context = copy_context()
+    context.run(on_check.set, stop)
+    X = np.random.default_rng(6).uniform(size=(40, 2))
+    with pytest.raises(InterruptedError):
+        context.run(condensed_distances, X, metric)
+    assert len(seen) == 3
+
+
+def test_too_few_points_for_a_covariance_are_an_error(monkeypatch):
+    monkeypatch.setattr(_distances, "_STEP", 1)
+    with pytest.raises(ValueError, match="too small"):
+        condensed_distances(np.eye(3), "mahalanobis")
 
 
 def test_cosine_distance_of_duplicates_is_exactly_zero():

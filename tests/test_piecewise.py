@@ -263,6 +263,15 @@ def test_pickle_keeps_the_curve(with_lower):
     assert not copy.values.flags.writeable
 
 
+def test_a_pickle_that_was_damaged_is_refused():
+    curve = random_curve(np.random.default_rng(8), 20, with_lower=True)
+    for part in (curve.breakpoints, curve.values, curve.lower):
+        damaged = bytearray(pickle.dumps(curve))
+        damaged[damaged.find(part.tobytes()) + 8] ^= 1
+        with pytest.raises(ValueError, match="damaged"):
+            pickle.loads(damaged)
+
+
 def test_equality_compares_functions():
     curve = PiecewiseConstant([0, 0.5, 1], [1, 2])
     assert curve == PiecewiseConstant([0, 0.25, 0.5, 1], [1, 1, 2])
