@@ -499,7 +499,11 @@ BAD_DISTANCES = [
     ("cosine", changed(X[2], 3, 0), "metric 'cosine' gives nan between points 0 and 3"),
     ("braycurtis", np.zeros((N, 2)), "metric 'braycurtis' gives nan"),
     ("mahalanobis", np.ones((N, 2)), "metric 'mahalanobis'"),
-    ("euclidean", 1e200 * X[2], "metric 'euclidean' gives inf between points 0 and 1"),
+    (
+        "sqeuclidean",
+        1e200 * X[2],
+        "metric 'sqeuclidean' gives inf between points 0 and 1",
+    ),
     ("l1", np.outer([0, 1e-200, 1e200, 1, 2, 3], [1, 1]), "distances span from"),
 ]
 # id, a metric, error, words
