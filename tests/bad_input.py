@@ -81,7 +81,7 @@ NO_TABLES = [
     ("durations", DATES - DATES, TypeError, "Expected numbers, found timedelta64[D]"),
     ("records", np.zeros(N, dtype=[("a", float)]), NUMERIC, ""),
     ("sparse", sparse.csr_array(X[2]), TypeError, "Sparse"),
-    ("matrix", np.matrix(X[2]), TypeError, "np.matrix"),
+    ("matrix", X[2].view(np.matrix), TypeError, "np.matrix"),
     ("None", None, TypeError, "Expected an array or a list, found None"),
     ("str", "abc", TypeError, "Expected an array or a list, found str"),
     ("dict", {"a": 1}, TypeError, "Expected an array or a list, found dict"),
