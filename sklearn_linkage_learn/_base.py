@@ -106,7 +106,7 @@ class InstanceLearner(BaseEstimator, ABC):
         Returns
         -------
         self : estimator
-            The fitted learner. If anything fails, it is left as it was.
+            The fitted learner. If anything fails, or on Ctrl-C, it is left as it was.
         """
         return self._learn(X, y, groups, measured=[], label_counts=[])
 
@@ -124,7 +124,7 @@ class InstanceLearner(BaseEstimator, ABC):
         Returns
         -------
         self : estimator
-            The fitted learner. If anything fails, it is left as it was.
+            The fitted learner. If anything fails, or on Ctrl-C, it is left as it was.
         """
         if not hasattr(self, "instance_curves_"):
             return self.fit(X, y, groups)
