@@ -113,7 +113,7 @@ class InstanceLearner(VersionedPickle, BaseEstimator, ABC):
         Returns
         -------
         self : estimator
-            The fitted learner. If anything fails, it is left as it was.
+            The fitted learner. If anything fails, or on Ctrl-C, it is left as it was.
 
         Raises
         ------
@@ -138,7 +138,7 @@ class InstanceLearner(VersionedPickle, BaseEstimator, ABC):
         Returns
         -------
         self : estimator
-            The fitted learner. If anything fails, it is left as it was.
+            The fitted learner. If anything fails, or on Ctrl-C, it is left as it was.
         """
         if not hasattr(self, "instance_curves_"):
             return self.fit(X, y, groups)

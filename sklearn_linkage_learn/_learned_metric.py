@@ -97,9 +97,10 @@ class LearnedMetricLinkage(InstanceLearner):
         on it. None means 1 unless in a :obj:`joblib.parallel_config` context.
 
     memory : str or object with the joblib.Memory interface, default=None
-        Where to store the curves of instances, so that none is computed twice. A
-        callable loss must be importable by its name then; it is told from others of
-        the name by its source code.
+        Where to store the curves of instances, so that none is computed twice: a fit
+        that was interrupted or killed goes on from those it has stored, and processes
+        may share a store. A callable loss must be importable by its name then; it is
+        told from others of the name by its source code.
 
     verbose : int, default=0
         Whether to show progress on standard error.

@@ -1,15 +1,14 @@
 """Work on many instances at once, and an orderly end if something happens to it.
 
 Whatever ends the work early, Ctrl-C or an error of one instance, also ends it on the
-other threads. A worker process that dies takes no result with it but those that it was
-about to have.
+other threads. What a worker process that dies has not handed in is computed again.
 """
 
 import signal
 import sys
 import warnings
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import copy_context
 
 from joblib.parallel import get_active_backend
@@ -74,12 +73,10 @@ def _remembered_interrupts(stop):
 
     previous = signal.getsignal(signal.SIGINT)
     try:
-        if callable(previous):
-            signal.signal(signal.SIGINT, handle)
-    except ValueError:
-        # Signals come to the main thread only.
-        pass
-    try:
+        # Signals come to the main thread only, and others may not handle them.
+        with suppress(ValueError):
+            if callable(previous):
+                signal.signal(signal.SIGINT, handle)
         yield
     finally:
         if signal.getsignal(signal.SIGINT) is handle:

@@ -225,6 +225,7 @@ cdef class EnvelopeKinetic(Kinetic):
         cdef long long decided = -1
         n_x = self.list_members(x, self.members)
         n_y = self.list_members(y, self.members + n_x)
+        # Only counted: those who compare much look at the clock.
         self.poll.work += 2 * <long long> n_x * n_y
         for a in range(n_x):
             for b in range(n_x, n_x + n_y):

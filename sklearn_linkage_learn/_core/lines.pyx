@@ -263,6 +263,7 @@ cdef class Lines(TreeSweep):
         self.fetch(x, y, parts)
         n_x = self.list_members(x, self.members)
         n_y = self.list_members(y, self.members + n_x)
+        # Only counted: those who compare much look at the clock.
         self.poll.work += 4 * <long long> n_x * n_y
         for f in range(2):
             decided = -1
