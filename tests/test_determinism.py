@@ -126,6 +126,7 @@ def test_results_do_not_depend_on_the_process_and_its_hashes(seed):
     program = "import test_determinism; print(test_determinism.digest_of_all())"
     printed = subprocess.run(
         [sys.executable, "-c", program],
+        cwd=paths[0],
         stdout=subprocess.PIPE,
         check=True,
         text=True,

@@ -44,16 +44,20 @@ def start():
     def start(function, *args):
         program = f"import faulty; faulty.{function}(*{args!r})"
         process = subprocess.Popen(
-            [sys.executable, "-c", program], stdout=subprocess.PIPE, text=True, env=env
+            [sys.executable, "-c", program],
+            stdout=subprocess.PIPE,
+            text=True,
+            env=env,
+            # The checkout may have no compiled core.
+            cwd=paths[0],
         )
         processes.append(process)
         return process
 
     yield start
     for process in processes:
-        if process.poll() is None:
+        with process:
             process.kill()
-            process.communicate()
 
 
 def output(process):
