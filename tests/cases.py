@@ -31,13 +31,6 @@ SMALLEST = 2.0**-100
 MOST_POINTS_OF_TREE = 40
 _PRECOMPUTED = Metric("precomputed")
 _NO_CACHE = joblib.Memory(None)
-_ORACLE_LOSSES = {
-    "hamming": oracle_losses.hamming,
-    "majority": oracle_losses.majority,
-    "cut": oracle_losses.cut,
-    "ari": oracle_losses.ari,
-    "dendrogram_purity": lambda *tree: 1 - oracle_losses.dendrogram_purity(*tree),
-}
 
 
 @dataclass(frozen=True)
@@ -117,7 +110,7 @@ def check_with_fractions(case):
     last = [1.0] if 1 - starts[-1] > ACCURACY else []
     for t in [0.0, *at, *last]:
         _, _, run = pieces[bisect_right(starts, t) - 1]
-        loss = float(_ORACLE_LOSSES[case.loss](oracle.children(run), case.labels))
+        loss = float(oracle_losses.LOSSES[case.loss](oracle.children(run), case.labels))
         for found in (bounds(curve, t), bounds(other, t)):
             assert overlap(found, (loss, loss), 1e-13), (
                 f"at {t!r} an engine gives {found[1]!r}, the oracle {loss!r}"

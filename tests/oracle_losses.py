@@ -115,3 +115,13 @@ def dendrogram_purity(merges, labels):
             same = sum(labels[leaf] == labels[i] for leaf in below)
             purities.append(Fraction(same, len(below)))
     return sum(purities) / len(purities) if purities else Fraction(1)
+
+
+# As the package names them: 0 is perfect.
+LOSSES = {
+    "hamming": hamming,
+    "majority": majority,
+    "cut": cut,
+    "ari": ari,
+    "dendrogram_purity": lambda *tree: 1 - dendrogram_purity(*tree),
+}

@@ -5,11 +5,11 @@ from itertools import product
 
 import numpy as np
 import oracle
+import oracle_losses
 import pytest
 from make_data import GENERATORS, labels, of_points
 from scipy.spatial.distance import pdist
 from test_families import (
-    ORACLE_LOSSES,
     assert_same_curve,
     condensed,
     loss_of_run,
@@ -138,6 +138,7 @@ def test_fixed_run_is_the_greedy_run_merge_by_merge(data, linkage):
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("algorithm, linkage", ENGINES)
 def test_losses_equal_those_of_the_oracle_on_every_piece(loss, algorithm, linkage):
+    true_loss = oracle_losses.LOSSES[loss]
     rng = np.random.default_rng(12)
     for data, (n, n_classes) in product(
         (random_points, grid_points), ((4, 2), (7, 3), (8, 4))
@@ -149,7 +150,7 @@ def test_losses_equal_those_of_the_oracle_on_every_piece(loss, algorithm, linkag
         )
         starts, values = oracle.curve_of(
             oracle.breakpoints_and_runs_metric(*for_oracle(squares, linkage), linkage),
-            lambda run, y=y: float(ORACLE_LOSSES[loss](oracle.children(run), y)),
+            lambda run, y=y: float(true_loss(oracle.children(run), y)),
         )
         assert_same_curve(
             curve.breakpoints[:-1],
