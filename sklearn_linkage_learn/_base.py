@@ -7,6 +7,7 @@ to choose from are a :class:`Family`.
 
 import math
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from functools import partial
 from numbers import Integral, Real
 
@@ -49,7 +50,7 @@ class Family(ABC):
     def measure(self, points, labels, loss, source, memory):
         """Compute what has to be known of an instance: as a rule, its loss curve."""
 
-    def conclude(self, measured):
+    def conclude(self, measured, weights):
         """Return the final family and the loss curves of all measured instances."""
         return self, measured
 
@@ -60,6 +61,15 @@ class Family(ABC):
     @abstractmethod
     def clusterer(self, parameter):
         """Return that algorithm as an estimator of its own."""
+
+
+@dataclass(frozen=True)
+class TrainingInstance:
+    """What a learner keeps of an instance that it has learned from."""
+
+    measured: object  # By its family.
+    n_labels: int
+    weight: float
 
 
 class InstanceLearner(VersionedPickle, BaseEstimator, ABC):
@@ -92,7 +102,7 @@ class InstanceLearner(VersionedPickle, BaseEstimator, ABC):
         tags.input_tags.three_d_array = True
         return tags
 
-    def fit(self, X, y=None, groups=None):
+    def fit(self, X, y=None, groups=None, instance_weight=None):
         """Learn the parameter that is best on a collection of labelled instances.
 
         Parameters
@@ -110,6 +120,11 @@ class InstanceLearner(VersionedPickle, BaseEstimator, ABC):
         groups : array-like of shape (n_rows,), default=None
             For a stacked collection, the instance of each row.
 
+        instance_weight : array-like of shape (n_instances,) or (n_rows,), default=None
+            Weights of instances in the mean loss, 1 by default. An instance of weight
+            2 counts as if it were there twice, one of weight 0 as if it were not. For
+            a 2-D `X` they may be given by rows, but are constant within each instance.
+
         Returns
         -------
         self : estimator
@@ -122,9 +137,9 @@ class InstanceLearner(VersionedPickle, BaseEstimator, ABC):
             some dozen bytes times the square of the number of points. It is raised
             before anything is computed, and tells what would fit.
         """
-        return self._learn(X, y, groups, measured=[], label_counts=[])
+        return self._learn(X, y, groups, instance_weight)
 
-    def partial_fit(self, X, y=None, groups=None):
+    def partial_fit(self, X, y=None, groups=None, instance_weight=None):
         """Learn from further instances, and from all earlier ones.
 
         The result equals that of one `fit` on all instances. Only the new instances'
@@ -132,7 +147,7 @@ class InstanceLearner(VersionedPickle, BaseEstimator, ABC):
 
         Parameters
         ----------
-        X, y, groups : see `fit`
+        X, y, groups, instance_weight : see `fit`
             One or more further instances.
 
         Returns
@@ -141,14 +156,13 @@ class InstanceLearner(VersionedPickle, BaseEstimator, ABC):
             The fitted learner. If anything fails, or on Ctrl-C, it is left as it was.
         """
         if not hasattr(self, "instance_curves_"):
-            return self.fit(X, y, groups)
-        return self._learn(
-            X, y, groups, self._measured, self._label_counts, reset=False
-        )
+            return self.fit(X, y, groups, instance_weight)
+        return self._learn(X, y, groups, instance_weight, earlier=self._training)
 
     @all_or_nothing
     @_fit_context(prefer_skip_nested_validation=True)
-    def _learn(self, X, y, groups, measured, label_counts, reset=True, check=None):
+    def _learn(self, X, y, groups, instance_weight, earlier=(), check=None):
+        reset = not earlier
         family = self._checked_family()
         memory = check_memory(self.memory)
         source = _source_of(self.loss, must_pickle=self.memory is not None)
@@ -164,17 +178,16 @@ class InstanceLearner(VersionedPickle, BaseEstimator, ABC):
             reset=reset,
         )
         family = family.bind(self)
-        label_counts = label_counts + [
-            len(np.unique(labels)) for labels in instances.labels
-        ]
+        n_labels = [len(np.unique(labels)) for labels in instances.labels]
+        weights = instances.weights("instance_weight", instance_weight)
+        if reset and not weights.any():
+            raise ValueError("instance_weight must not be zero for all instances.")
         if check is not None:
-            self._label_counts = label_counts
-            self._decide_n_clusters()
+            self._decide_n_clusters(n_labels, weights)
             check(instances)
-        n_labels = np.array(label_counts[-len(instances) :])
-        losses = kernel_bytes(self.loss, np.array(instances.sizes), n_labels)
+        losses = kernel_bytes(self.loss, np.array(instances.sizes), np.array(n_labels))
         self._check_room(instances, "Learning from", family.curve_bytes, losses)
-        measured = measured + self._map(
+        measured = self._map(
             _measure,
             instances,
             family,
@@ -183,7 +196,8 @@ class InstanceLearner(VersionedPickle, BaseEstimator, ABC):
             memory,
             show=self.verbose > 0,
         )
-        return self._conclude(family, measured, label_counts)
+        training = map(TrainingInstance, measured, n_labels, weights.tolist())
+        return self._conclude(family, [*earlier, *training])
 
     def _checked_family(self):
         if self.n_clusters is not None and self.distance_threshold is not None:
@@ -202,16 +216,19 @@ class InstanceLearner(VersionedPickle, BaseEstimator, ABC):
                 f"loss={self.loss!r}. Use fit to start anew."
             )
 
-    def _restore(self, measured, label_counts):
-        """Learn again from what was measured of instances whose features are known."""
+    def _restore(self, training):
+        """Learn again from what is kept of instances whose features are known."""
         self._validate_params()
         family = self._checked_family().bind(self)
-        return self._conclude(family, measured, label_counts)
+        return self._conclude(family, training)
 
-    def _conclude(self, family, measured, label_counts):
-        """Set all that follows from what was measured of the instances."""
-        self._measured, self._label_counts = measured, label_counts
-        self._family, curves = family.conclude(measured)
+    def _conclude(self, family, training):
+        """Set all that follows from what is kept of the instances."""
+        self._training = training
+        self.instance_weight_ = np.array([instance.weight for instance in training])
+        self._family, curves = family.conclude(
+            [instance.measured for instance in training], self.instance_weight_
+        )
         self._fitted_loss = self.loss
         self.instance_curves_ = list(curves)
         self.algorithm_ = family.algorithm
@@ -221,20 +238,24 @@ class InstanceLearner(VersionedPickle, BaseEstimator, ABC):
     def _minimise_mean_loss(self):
         """Set what follows from the instances' curves."""
         self.n_instances_ = len(self.instance_curves_)
-        self.loss_curve_ = PiecewiseConstant.mean(self.instance_curves_)
+        self.loss_curve_ = PiecewiseConstant.mean(
+            self.instance_curves_, self.instance_weight_
+        )
         start, stop = widest_optimal_interval(self.loss_curve_)
         best = (start + stop) / 2
         self.loss_ = self.loss_curve_.min()
         setattr(self, f"{self._parameter}_", best)
         setattr(self, f"{self._parameter}_interval_", (start, stop))
 
-        self._decide_n_clusters()
+        n_labels = [instance.n_labels for instance in self._training]
+        self._decide_n_clusters(n_labels, self.instance_weight_)
         self.clusterer_ = self._family.clusterer(best).set_params(
             n_clusters=self.n_clusters_, distance_threshold=self.distance_threshold
         )
 
-    def _decide_n_clusters(self):
+    def _decide_n_clusters(self, n_labels, weights):
         """Set the number of clusters that `predict` makes by default."""
+        self._label_counts = np.extract(weights, n_labels).tolist()
         self.n_clusters_ = self.n_clusters
         if self.n_clusters is None and self.distance_threshold is None:
             shared = set(self._label_counts)
@@ -272,7 +293,9 @@ class InstanceLearner(VersionedPickle, BaseEstimator, ABC):
             counts = [count_below(tree, self.distance_threshold) for tree in trees]
         return instances.like_input(list(map(flat_clusters, trees, counts)))
 
-    def fit_predict(self, X, y=None, n_clusters=None, groups=None):
+    def fit_predict(
+        self, X, y=None, n_clusters=None, groups=None, instance_weight=None
+    ):
         """Cluster instances; learn first if they are labelled.
 
         Without `y` this is `predict`: a fitted learner clusters new instances at the
@@ -280,8 +303,8 @@ class InstanceLearner(VersionedPickle, BaseEstimator, ABC):
 
         Parameters
         ----------
-        X, y, groups : see `fit`
-            The instances, and their labels if they are to be learned from.
+        X, y, groups, instance_weight : see `fit`
+            The instances, and their labels and weights if they are to be learned from.
 
         n_clusters : int or sequence of int, default=None
             See `predict`.
@@ -294,7 +317,7 @@ class InstanceLearner(VersionedPickle, BaseEstimator, ABC):
         if y is not None:
             # What `predict` would refuse is found before anything is learned.
             check = partial(self._cluster_counts, n_clusters=n_clusters)
-            self._learn(X, y, groups, measured=[], label_counts=[], check=check)
+            self._learn(X, y, groups, instance_weight, check=check)
         return self.predict(X, n_clusters, groups)
 
     def score(self, X, y=None, sample_weight=None, groups=None):
@@ -316,14 +339,15 @@ class InstanceLearner(VersionedPickle, BaseEstimator, ABC):
         """
         check_is_fitted(self)
         instances = self._read_new(X, y, groups=groups, labelled=True)
-        weights = instances.weights(sample_weight)
+        weights = instances.weights("sample_weight", sample_weight)
+        if not weights.any():
+            raise ValueError("sample_weight must not be zero for all instances.")
         self._check_room(instances, "Clustering", self._family.tree_bytes)
         losses = self._map(
             _loss_of, instances, self._family, self._best, self._fitted_loss
         )
-        if weights is None:
-            weights = np.ones(len(losses))
-        # Exact sums: the order of instances does not matter.
+        # Only ratios count. Sums are exact, so that the order of instances does not.
+        weights = weights / weights.max()
         return 1.0 - math.fsum(np.multiply(losses, weights)) / math.fsum(weights)
 
     def linkage_matrix(self, X):

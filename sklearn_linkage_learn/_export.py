@@ -16,6 +16,7 @@ from reprlib import repr as short
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from ._base import TrainingInstance
 from ._errors import blame
 from ._interpolated import InterpolatedLinkage
 from ._learned import LearnedLinkage
@@ -83,8 +84,9 @@ def to_json(estimator):
     `n_jobs`, `memory` and `verbose`. A slice of columns is
     ``{"slice": [start, stop, step]}``. Of a learner there are also
     ``"n_features_in"`` and ``"feature_names_in"``, null if there are none, and
-    ``"instances"``: the number of classes of each, ``"n_labels"``, and its loss curve
-    in ``"breakpoints"``, ``"values"`` and, if it is not exact, ``"lower"``. If metrics
+    ``"instances"``: the number of classes of each, ``"n_labels"``, its ``"weight"`` if
+    that is not 1, and its loss curve in ``"breakpoints"``, ``"values"`` and, if it is
+    not exact, ``"lower"``. If metrics
     are normalized, the curve is that of distances divided by 2 to the power of
     ``"units"``, and ``"summary"`` is the mean or largest distance under each metric.
 
@@ -139,8 +141,7 @@ def to_json(estimator):
         "n_features_in": getattr(estimator, "n_features_in_", None),
         "feature_names_in": None if names is None else names.tolist(),
     }
-    instances = zip(estimator._measured, estimator._label_counts, strict=True)
-    return _laid_out(document, [_written_instance(*instance) for instance in instances])
+    return _laid_out(document, list(map(_written_instance, estimator._training)))
 
 
 def from_json(text):
@@ -218,7 +219,7 @@ def _check_unchanged(learner):
     """Refuse a learner whose parameters no longer lead to what it has learned."""
     family = learner._checked_family().bind(learner)
     learner._check_same_family(family, "to_json cannot write")
-    again = copy(learner)._restore(learner._measured, learner._label_counts)
+    again = copy(learner)._restore(learner._training)
     if _learned(again) != _learned(learner):
         raise ValueError(
             "to_json cannot write a learner whose n_clusters or distance_threshold was "
@@ -249,15 +250,16 @@ def _written(name, value):
     raise ValueError(f"{name} is {value!r}, which JSON cannot hold.")
 
 
-def _written_instance(measured, n_labels):
+def _written_instance(instance):
     normalized = {}
-    curve = measured
+    curve = measured = instance.measured
     if isinstance(measured, Measured):
         curve = measured.curve
         if measured.units is not None:
             normalized = {"units": measured.units, "summary": measured.summary}
     return {
-        "n_labels": n_labels,
+        "n_labels": instance.n_labels,
+        **({} if instance.weight == 1 else {"weight": instance.weight}),
         **normalized,
         "breakpoints": curve.breakpoints.tolist(),
         "values": curve.values.tolist(),
@@ -322,15 +324,13 @@ def _read_estimator(document):
         return estimator
 
     _read_features(estimator, document)
-    measured, label_counts = [], []
+    training = []
     for i, instance in enumerate(_field(document, "instances", list)):
         with blame(f"instances[{i}]"):
-            _check_kind("An instance", instance, dict)
-            measured.append(_read_measured(instance, estimator))
-            label_counts.append(_read_label_count(instance))
-    if not measured:
-        raise ValueError("instances must not be empty.")
-    estimator._restore(measured, label_counts)
+            training.append(_read_instance(instance, estimator))
+    if not any(instance.weight for instance in training):
+        raise ValueError("instances must not be empty, nor all of weight 0.")
+    estimator._restore(training)
     _check_learned(estimator, document)
     return estimator
 
@@ -376,6 +376,15 @@ def _read_features(learner, document):
         learner.feature_names_in_ = np.array(names, dtype=object)
 
 
+def _read_instance(instance, learner):
+    _check_kind("An instance", instance, dict)
+    return TrainingInstance(
+        _read_measured(instance, learner),
+        _read_label_count(instance),
+        _read_weight(instance),
+    )
+
+
 def _read_measured(instance, learner):
     lower = _numbers(instance, "lower") if "lower" in instance else None
     curve = PiecewiseConstant(
@@ -395,6 +404,15 @@ def _read_label_count(instance):
     if n_labels < 1:
         raise ValueError(f"n_labels must be positive, got {n_labels}.")
     return n_labels
+
+
+def _read_weight(instance):
+    weight = instance.get("weight", 1)
+    if type(weight) not in (int, float) or not 0 <= weight < math.inf:
+        raise ValueError(
+            f"weight must be a finite number that is not negative, got {short(weight)}."
+        )
+    return float(weight)
 
 
 def _read_units(instance):

@@ -75,11 +75,11 @@ class Instances:
             stacked[rows] = result
         return stacked
 
-    def weights(self, sample_weight):
-        """One weight per instance, the largest 1, or None; see `_read_weights`."""
-        if sample_weight is None:
-            return None
-        return _read_weights(sample_weight, self)
+    def weights(self, name, values):
+        """One weight per instance, 1 by default; see `_read_weights`."""
+        if values is None:
+            return np.ones(len(self))
+        return _read_weights(name, values, self)
 
 
 def all_or_nothing(method):
@@ -400,38 +400,36 @@ def _split(points, y, groups):
     return instances
 
 
-def _read_weights(sample_weight, instances):
-    """Read weights of instances, and scale them so that sums cannot overflow.
+def _read_weights(name, values, instances):
+    """Read weights of instances, from the argument of that name.
 
     Points of one instance cannot be weighted. Weights that are given by rows, which
     is how sklearn passes them along with a table, must be equal within an instance.
     """
-    weights = as_numbers("sample_weight", sample_weight)
+    weights = as_numbers(name, values)
     bad = ~((weights >= 0) & (weights < np.inf))
     if bad.any():
         raise ValueError(
-            "sample_weight must be finite and not negative, found "
+            f"{name} must be finite and not negative, found "
             f"{weights[bad][0]} at index {int(np.argmax(bad))}."
         )
     n_rows = sum(instances.sizes)
     stacked = instances.single or instances.rows is not None
     if weights.ndim == 1 and stacked and len(weights) == n_rows:
         rows = instances.rows or [np.arange(n_rows)]
-        for name, r in zip(instances.names, rows, strict=True):
+        for place, r in zip(instances.names, rows, strict=True):
             if np.ptp(weights[r]) > 0:
                 raise ValueError(
-                    "sample_weight weights instances, so that it must be constant "
-                    f"within each of them, but differs between rows of {name}."
+                    f"{name} weights instances, so that it must be constant within "
+                    f"each of them, but differs between rows of {place}."
                 )
         weights = weights[[r[0] for r in rows]]
     if weights.shape != (len(instances),):
         raise ValueError(
-            f"sample_weight must hold one weight for each of the {len(instances)} "
+            f"{name} must hold one weight for each of the {len(instances)} "
             f"instances, found shape {weights.shape}."
         )
-    if not weights.any():
-        raise ValueError("sample_weight must not be zero for all instances.")
-    return weights / weights.max()
+    return weights
 
 
 def _check_distance_matrix(matrix):

@@ -99,6 +99,9 @@ class LearnedLinkage(InstanceLearner):
     instance_curves_ : list of PiecewiseConstant
         The loss of each training instance at every alpha.
 
+    instance_weight_ : ndarray of shape (n_instances_,)
+        The weight of each training instance, 1 by default.
+
     clusterer_ : InterpolatedLinkage
         The learned algorithm, not fitted, for use without this estimator. Its
         `n_clusters` is None, and has to be set, if neither the constructor nor the

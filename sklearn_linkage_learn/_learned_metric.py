@@ -68,10 +68,10 @@ class LearnedMetricLinkage(InstanceLearner):
 
     normalize : {"mean", "max", "instance_max"} or None, default=None
         What each metric is divided by before it is mixed, so that beta does not
-        depend on the units of d0 and d1: the mean over the training instances of
-        their mean distance, the largest distance in any of them, or the largest
-        distance inside each instance, training or new. None mixes the metrics as they
-        are. See the notes.
+        depend on the units of d0 and d1: the (weighted) mean over the training
+        instances of their mean distance, the largest distance in any of them, or the
+        largest distance inside each instance, training or new. None mixes the metrics
+        as they are. See the notes.
 
     n_clusters : int, default=None
         The number of clusters that `predict` makes. By default the number of classes
@@ -121,6 +121,9 @@ class LearnedMetricLinkage(InstanceLearner):
 
     instance_curves_ : list of PiecewiseConstant
         The loss of each training instance at every beta.
+
+    instance_weight_ : ndarray of shape (n_instances_,)
+        The weight of each training instance, 1 by default.
 
     scales_ : tuple of two floats or None
         What distances under d0 and d1 are divided by, in new instances too. None if
@@ -333,7 +336,7 @@ class _MetricFamily(Family):
         curve = recall(memory, _metric_curve, distances, *identity)
         return Measured(curve, units, summary)
 
-    def conclude(self, measured):
+    def conclude(self, measured, weights):
         if self.normalize is None:
             return self, [instance.curve for instance in measured]
         if self.normalize == "instance_max":
@@ -342,7 +345,7 @@ class _MetricFamily(Family):
                 for instance in measured
             ]
         scales = common_scales(
-            self.normalize, 2, [instance.summary for instance in measured]
+            self.normalize, 2, [instance.summary for instance in measured], weights
         )
         family = replace(self, scales=tuple(scales.tolist()))
         return family, [self._stretched(instance, scales) for instance in measured]

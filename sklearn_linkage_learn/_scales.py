@@ -79,28 +79,38 @@ def usable(scales):
     return np.where(np.equal(scales, 0), 1.0, scales)
 
 
-def common_scales(normalize, n_metrics, summaries):
+def common_scales(normalize, n_metrics, summaries, weights):
     """Scales that a collection decides on, from summaries of its instances.
 
     Parameters
     ----------
     normalize : {"mean", "max"}
         What the summaries are: of :func:`mean_distances` the mean is taken, so that
-        every instance counts alike, of :func:`largest_distances` the maximum.
+        instances count by their weight alone, of :func:`largest_distances` the maximum.
 
     n_metrics : int
 
     summaries : list of array-like of shape (n_metrics,) or None
+
+    weights : list of float
+        Instances without weight have no say.
 
     Returns
     -------
     scales : ndarray of shape (n_metrics,)
         They do not depend on the order of instances.
     """
-    summaries = np.array([summary for summary in summaries if summary is not None])
-    if len(summaries) == 0:
+    counted = [
+        (summary, weight)
+        for summary, weight in zip(summaries, weights, strict=True)
+        if summary is not None and weight > 0
+    ]
+    if not counted:
         return np.ones(n_metrics)
+    summaries, weights = map(np.array, zip(*counted, strict=True))
     if normalize == "max":
         return usable(summaries.max(axis=0))
-    means = summaries / len(summaries)
-    return usable(np.array([math.fsum(column) for column in means.T.tolist()]))
+    # Only ratios count, and products with these cannot overflow.
+    weights = weights / weights.max()
+    parts = summaries * weights[:, None] / math.fsum(weights)
+    return usable(np.array([math.fsum(column) for column in parts.T.tolist()]))

@@ -283,6 +283,10 @@ predict = partial(FITTED["points"].predict, X)
 score = partial(FITTED["points"].score, X, Y)
 
 
+def weighted(weights):
+    LearnedLinkage().fit(X, Y, instance_weight=weights)
+
+
 def other_loss():
     copy.deepcopy(UNEVEN).set_params(loss="ari").partial_fit(X, Y)
 
@@ -326,6 +330,17 @@ BAD_CALLS = [
     ("str", lambda: score(["a"] * 4), ValueError, "sample_weight: could not convert"),
     ("complex", lambda: score([1j] * 4), TypeError, "sample_weight: Expected real"),
     ("huge", lambda: score([HUGE] * 4), ValueError, "sample_weight: int too large"),
+    ("fit: three weights", lambda: weighted([1, 1, 1]), ValueError,
+     "instance_weight must hold one weight for each of the 4"),
+    ("fit: negative", lambda: weighted([1, 1, -1, 1]), ValueError,
+     "instance_weight must be finite and not negative, found -1.0 at index 2"),
+    ("fit: all zero", lambda: weighted([0] * 4), ValueError, "instance_weight must"),
+    ("fit: inf", lambda: weighted([1, 1, np.inf, 1]), ValueError, "inf at index 2"),
+    ("fit: str", lambda: weighted("abcd"), ValueError, "instance_weight: could not"),
+    ("fit: by rows", lambda: LearnedLinkage().fit(
+        TABLE, LABELS, GROUPS, changed(np.ones(24), 13, 2)), ValueError,
+     "instance_weight weights instances, so that it must be constant within each of "
+     "them, but differs between rows of X[groups == 2]"),
     ("by rows", lambda: FITTED["points"].score(
         TABLE, LABELS, changed(np.ones(24), 13, 2), GROUPS), ValueError,
      "but differs between rows of X[groups == 2]"),

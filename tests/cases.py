@@ -62,7 +62,7 @@ class Case:
         """Return the final family and the instance's curve."""
         family, labels = self.family(engine), np.array(self.labels)
         measured = family.measure(self.points, labels, self.loss, None, _NO_CACHE)
-        family, (curve,) = family.conclude([measured])
+        family, (curve,) = family.conclude([measured], [1.0])
         return family, curve
 
     def loss_of(self, tree):

@@ -52,6 +52,7 @@ def learned(learner):
     found = {name: getattr(learner, name) for name in names}
     return {
         **found,
+        "instance_weight": learner.instance_weight_.tolist(),
         "weight": weight(learner),
         "scales": getattr(learner, "scales_", None),
     }

@@ -211,6 +211,58 @@ def test_partial_fit_does_not_change_lists_handed_out_before(make):
     assert len(curves) == 1
 
 
+def same_up_to_rounding(ours, theirs):
+    at = np.linspace(0, 1, 501)
+    np.testing.assert_allclose(ours.loss_curve_(at), theirs.loss_curve_(at), atol=1e-15)
+    np.testing.assert_allclose(weight(ours)[1], weight(theirs)[1], atol=1e-12)
+    assert ours.n_clusters_ == theirs.n_clusters_
+
+
+def test_weighted_instances_count_as_if_repeated_or_absent(make):
+    three = [Y[0], np.arange(len(Y[1])) % 3, *Y[2:]]
+    weighted = make().fit(X, three, instance_weight=[2, 0, 1, 3, 1])
+    repeated = [0, 0, 2, 3, 3, 3, 4]
+    expected = make().fit([X[i] for i in repeated], [Y[i] for i in repeated])
+    same_up_to_rounding(weighted, expected)
+    assert weighted.n_clusters_ == 2
+    assert weighted.n_instances_ == 5
+    np.testing.assert_array_equal(weighted.instance_weight_, [2, 0, 1, 3, 1])
+    assert weighted.loss_curve_ != make().fit(X, Y).loss_curve_
+
+
+def test_only_ratios_of_instance_weights_count(make, fitted):
+    np.testing.assert_array_equal(fitted.instance_weight_, 1)
+    for weights in ([1e300] * 5, [5e-324] * 5):
+        learner = make().fit(X, Y, instance_weight=weights)
+        assert learner.loss_curve_ == fitted.loss_curve_
+
+
+def test_weights_may_be_given_by_rows_and_in_parts(make):
+    weights = [2.0, 0.5, 1.0, 0.0, 3.0]
+    expected = make().fit(X, Y, instance_weight=weights)
+    sizes = list(map(len, X))
+    groups, rows = np.repeat(np.arange(5), sizes), np.repeat(weights, sizes)
+    stacked = make().fit(np.concatenate(X), np.concatenate(Y), groups, rows)
+    assert learned(stacked) == learned(expected)
+    parts = make().partial_fit(X[:2], Y[:2], instance_weight=weights[:2])
+    parts.partial_fit(X[2], Y[2]).partial_fit(X[3:], Y[3:], None, weights[3:])
+    assert learned(parts) == learned(expected)
+    predicted = make()
+    predicted.fit_predict(X, Y, instance_weight=weights)
+    assert learned(predicted) == learned(expected)
+
+
+def test_instances_without_weight_can_be_added_but_not_learned_from_alone(make):
+    learner = make().fit(X[:2], Y[:2])
+    curve = learner.loss_curve_
+    learner.partial_fit(X[2], Y[2], instance_weight=[0])
+    assert learner.n_instances_ == 3
+    same_up_to_rounding(learner, make().fit(X[:2], Y[:2]))
+    assert learner.loss_curve_ == curve
+    with pytest.raises(ValueError, match="instance_weight must not be zero for all"):
+        make().partial_fit(X[2], Y[2], instance_weight=[0])
+
+
 def test_fit_forgets_earlier_instances(make, fitted):
     learner = make().fit(X[:1], Y[:1]).fit(X, Y)
     assert learned(learner) == learned(fitted)

@@ -18,6 +18,7 @@ from sklearn_linkage_learn import (
     from_json,
     to_json,
 )
+from sklearn_linkage_learn._base import TrainingInstance
 from sklearn_linkage_learn.losses import LOSSES, cut_loss
 
 BLOCKS = (("left", "euclidean", [0, 1]), ("right", "euclidean", slice(2, 4)))
@@ -46,7 +47,7 @@ def make_tables(rng, sizes):
 def assert_same(ours, theirs):
     """Two learners are the same, and do the same with new instances."""
     assert learned(ours) == learned(theirs)
-    assert ours._measured == theirs._measured
+    assert ours._training == theirs._training
     assert vars(ours).keys() == vars(theirs).keys()
     assert to_json(ours) == to_json(theirs)
     assert to_json(ours.clusterer_) == to_json(theirs.clusterer_)
@@ -68,7 +69,8 @@ def test_a_learner_is_the_same_after_json_and_learns_on(loss):
     for make in FAMILIES:
         # An instance of one point has no mean distance.
         X, y = make_tables(rng, [*rng.integers(2, 12, size=4), 1])
-        learner = make(loss=loss).fit(X[1:], y[1:])
+        weights = rng.choice([0.3, 1, 2], size=4)
+        learner = make(loss=loss).fit(X[1:], y[1:], instance_weight=weights)
         loaded = from_json(to_json(learner))
         assert_same(loaded, learner)
         assert_same_results(loaded, learner, X[:4], y[:4])
@@ -78,7 +80,7 @@ def test_a_learner_is_the_same_after_json_and_learns_on(loss):
 def test_curves_that_are_not_exact_keep_their_bounds():
     learner = LearnedLinkage().fit(X[0], Y[0])
     curve = PiecewiseConstant([0, 0.3, 1], [0.5, 1 / 3], [0.5, 0.1])
-    learner._restore([curve, *learner._measured], [2, 2])
+    learner._restore([TrainingInstance(curve, 2, 0.5), *learner._training])
     loaded = from_json(to_json(learner))
     assert loaded.instance_curves_[0] == curve
     assert not loaded.loss_curve_.is_exact
@@ -422,6 +424,10 @@ def test_other_texts_are_refused(text, message):
         (LINKAGE, (*FIRST, "n_labels"), DELETED, "'n_labels' is missing"),
         (LINKAGE, (*FIRST, "n_labels"), 0, r"instances\[0\]: n_labels must be posit"),
         (LINKAGE, (*FIRST, "n_labels"), 2.0, "n_labels must be an integer"),
+        (LINKAGE, (*FIRST, "weight"), -1, r"instances\[0\]: weight must be a finite"),
+        (LINKAGE, (*FIRST, "weight"), "1", "weight must be a finite number"),
+        (LINKAGE, (*FIRST, "weight"), True, "weight must be a finite number"),
+        (LINKAGE, (*FIRST, "weight"), 7, "is .* but the instances give"),
         (
             LINKAGE,
             (*FIRST, "values"),

@@ -195,15 +195,15 @@ def test_two_matrices_are_one_instance(form):
 def test_instances_of_two_matrices_may_differ_in_size():
     instances = read([[D2, D2], np.stack([D3, D3])], n_matrices=2)
     assert instances.sizes == [2, 3]
-    np.testing.assert_array_equal(instances.weights([1, 2]), [0.5, 1])
+    np.testing.assert_array_equal(instances.weights("w", [1, 2]), [1, 2])
     assert_same(instances, [np.stack([D2, D2]), np.stack([D3, D3])])
 
 
 def test_weights_are_those_of_instances():
     X, _ = make_collection(sizes=(2, 3))
-    np.testing.assert_array_equal(read(X).weights([1, 2]), [0.5, 1])
-    assert read(X).weights(None) is None
+    np.testing.assert_array_equal(read(X).weights("w", [1, 2]), [1, 2])
+    np.testing.assert_array_equal(read(X).weights("w", None), [1, 1])
     stacked = read(np.concatenate(X), groups=[5, 5, 4, 4, 4])
-    np.testing.assert_array_equal(stacked.weights([1, 1, 2, 2, 2]), [0.5, 1])
-    np.testing.assert_array_equal(stacked.weights([1, 2]), [0.5, 1])
-    np.testing.assert_array_equal(read(X[1]).weights([3, 3, 3]), [1])
+    np.testing.assert_array_equal(stacked.weights("w", [1, 1, 2, 2, 2]), [1, 2])
+    np.testing.assert_array_equal(stacked.weights("w", [1, 2]), [1, 2])
+    np.testing.assert_array_equal(read(X[1]).weights("w", [3, 3, 3]), [3])

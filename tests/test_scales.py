@@ -87,12 +87,27 @@ def test_common_scales_count_instances_alike_and_in_any_order():
     summaries = list(rng.uniform(size=(50, 2)) * 10.0 ** rng.integers(-9, 9, (50, 1)))
     summaries.insert(7, None)
     known = [summary for summary in summaries if summary is not None]
-    mean = common_scales("mean", 2, summaries)
+    alike = [1.0] * 51
+    mean = common_scales("mean", 2, summaries, alike)
     np.testing.assert_allclose(mean, np.mean(known, axis=0))
-    np.testing.assert_array_equal(common_scales("mean", 2, summaries[::-1]), mean)
     np.testing.assert_array_equal(
-        common_scales("max", 2, summaries), np.max(known, axis=0)
+        common_scales("mean", 2, summaries[::-1], alike), mean
+    )
+    np.testing.assert_array_equal(
+        common_scales("max", 2, summaries, alike), np.max(known, axis=0)
     )
     for normalize in ("mean", "max"):
-        np.testing.assert_array_equal(common_scales(normalize, 2, [None]), 1)
-        np.testing.assert_array_equal(common_scales(normalize, 2, [(0.0, 2.0)]), [1, 2])
+        np.testing.assert_array_equal(common_scales(normalize, 2, [None], [1.0]), 1)
+        np.testing.assert_array_equal(
+            common_scales(normalize, 2, [(0.0, 2.0)], [0.3]), [1, 2]
+        )
+
+
+def test_common_scales_count_instances_by_their_weight():
+    summaries = [(1.0, 1e308), (3.0, 1e308), (100.0, 1.5e308), None]
+    for factor in (1, 1e307, 1e-320):
+        weights = np.multiply([1, 3, 0, 5], factor)
+        np.testing.assert_allclose(
+            common_scales("mean", 2, summaries, weights), [2.5, 1e308]
+        )
+        assert common_scales("max", 2, summaries, weights).tolist() == [3, 1e308]
