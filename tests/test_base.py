@@ -17,9 +17,7 @@ from learners import (
     weight,
 )
 from scipy.cluster.hierarchy import is_valid_linkage
-from sklearn import config_context
 from sklearn.base import clone
-from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -404,26 +402,3 @@ def test_a_fitted_learner_can_be_pickled_and_its_parameters_cloned(make, fitted)
     fresh = clone(fitted)
     assert not hasattr(fresh, "loss_")
     assert fresh.get_params() == fitted.get_params()
-
-
-def test_lists_of_instances_can_be_split_by_model_selection(make):
-    points, labels = make_instances(n_instances=6)
-    search = GridSearchCV(make(), {"loss": ["hamming", "majority"]}, cv=3)
-    search.fit(object_array(points), object_array(labels))
-    assert search.best_estimator_.n_instances_ == 6
-    assert search.cv_results_["mean_test_score"].min() > 0.5
-
-
-def test_stacked_instances_can_be_split_with_metadata_routing(make):
-    points, labels = make_instances(n_instances=6)
-    groups = np.repeat(np.arange(6), list(map(len, points)))
-    table, flat = np.concatenate(points), np.concatenate(labels)
-    with config_context(enable_metadata_routing=True):
-        learner = make()
-        learner.set_fit_request(groups=True).set_score_request(groups=True)
-        pipeline = make_pipeline(StandardScaler(), learner)
-        scores = cross_val_score(
-            pipeline, table, flat, cv=GroupKFold(3), params={"groups": groups}
-        )
-    assert scores.shape == (3,)
-    assert scores.min() > 0.5
