@@ -6,12 +6,12 @@ in one table: the rest works on lists of validated arrays, and hands its results
 """
 
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial, wraps
 
 import numpy as np
-from sklearn.utils import assert_all_finite, check_array
-from sklearn.utils.validation import column_or_1d, validate_data
+from sklearn.utils import _safe_indexing, assert_all_finite, check_array
+from sklearn.utils.validation import _num_samples, column_or_1d, validate_data
 
 from ._errors import as_numbers, blame, check_lengths, is_sequence
 
@@ -74,6 +74,10 @@ class Instances:
         for rows, result in zip(self.rows, results, strict=True):
             stacked[rows] = result
         return stacked
+
+    def replace(self, points):
+        """The same instances with other points."""
+        return replace(self, points=points)
 
     def weights(self, name, values):
         """One weight per instance, 1 by default; see `_read_weights`."""
@@ -147,11 +151,7 @@ def read_instances(
         for name in ("n_features_in_", "feature_names_in_"):
             vars(estimator).pop(name, None)
     if _is_collection(X, 3 if n_matrices > 1 else 2):
-        if groups is not None:
-            raise ValueError(
-                "groups belongs to instances stacked in one 2-D array X, but X is "
-                "already a collection of instances."
-            )
+        _refuse_groups(groups)
         return _read_collection(estimator, X, y, labelled, n_matrices, reset)
     if groups is not None and n_matrices:
         raise ValueError(
@@ -167,6 +167,44 @@ def read_instances(
         with blame("y"):
             labels = [read_labels(y, points.shape[-2])]
     return Instances([points], labels, ["X"], single=True)
+
+
+def split_instances(X, y=None, groups=None):
+    """Cut one instance or a collection into instances, without looking into them.
+
+    For transformers, which validate what they get: instances may be tables of any kind.
+
+    Parameters
+    ----------
+    X, y, groups : see `read_instances`
+
+    Returns
+    -------
+    instances : Instances
+        With `labels` if `y` is given.
+    """
+    if _is_collection(X, 2):
+        _refuse_groups(groups)
+        points, names = list(X), [f"X[{i}]" for i in range(len(X))]
+        labels = None if y is None else _one_for_each(y, len(points))
+        return Instances(points, labels, names)
+    if groups is None:
+        return Instances([X], None if y is None else [y], ["X"], single=True)
+    rows, places = _rows_of_groups(groups, _num_samples(X))
+    return Instances(
+        [_safe_indexing(X, r) for r in rows],
+        None if y is None else [_safe_indexing(y, r) for r in rows],
+        [f"X{place}" for place in places],
+        rows,
+    )
+
+
+def _refuse_groups(groups):
+    if groups is not None:
+        raise ValueError(
+            "groups belongs to instances stacked in one 2-D array X, but X is "
+            "already a collection of instances."
+        )
 
 
 def read_metrics_input(estimator, X, precomputed):
@@ -309,21 +347,26 @@ def _read_collection(estimator, X, y, labelled, n_matrices, reset):
     if not labelled:
         return Instances(points, None, names)
 
-    y = list(y) if hasattr(y, "__iter__") and not isinstance(y, str) else [y]
-    if not any(_ndim(item) for item in y):
-        raise ValueError(
-            f"y must hold one 1-D array of labels for each of the {len(points)} "
-            f"instances of X, found a flat sequence of {len(y)} values."
-        )
-    if len(y) != len(points):
-        raise ValueError(
-            f"y holds the labels of {len(y)} instances, but X holds {len(points)}."
-        )
     labels = []
-    for i, item in enumerate(y):
+    for i, item in enumerate(_one_for_each(y, len(points))):
         with blame(f"y[{i}]"):
             labels.append(read_labels(item, points[i].shape[-2]))
     return Instances(points, labels, names)
+
+
+def _one_for_each(y, n_instances):
+    """The labels of each instance of a collection."""
+    y = list(y) if hasattr(y, "__iter__") and not isinstance(y, str) else [y]
+    if not any(_ndim(item) for item in y):
+        raise ValueError(
+            f"y must hold one 1-D array of labels for each of the {n_instances} "
+            f"instances of X, found a flat sequence of {len(y)} values."
+        )
+    if len(y) != n_instances:
+        raise ValueError(
+            f"y holds the labels of {len(y)} instances, but X holds {n_instances}."
+        )
+    return y
 
 
 def read_labels(y, n_points, input_name="y"):
@@ -373,18 +416,11 @@ def _is_missing(name):
 
 
 def _split(points, y, groups):
-    """Cut a table into the instances named by `groups`, ordered by first row."""
-    with blame("groups"):
-        groups = _as_names(groups, len(points), "group")
-        _check_names(groups, "group", "groups")
+    """Cut a table into the instances named by `groups`."""
+    rows, places = _rows_of_groups(groups, len(points))
     if y is not None:
         with blame("y"):
             y = _as_names(y, len(points), "label")
-    ids, first, codes = np.unique(groups, return_index=True, return_inverse=True)
-    parts = np.split(np.argsort(codes, kind="stable"), np.cumsum(np.bincount(codes)))
-    order = np.argsort(first)
-    rows = [parts[code] for code in order]
-    places = [f"[groups == {name!r}]" for name in ids[order].tolist()]
     instances = Instances(
         [np.ascontiguousarray(points[r]) for r in rows],
         None if y is None else [y[r] for r in rows],
@@ -398,6 +434,18 @@ def _split(points, y, groups):
             with blame(f"y{place}"):
                 _check_names(instances.labels[i], "label", "y")
     return instances
+
+
+def _rows_of_groups(groups, n_rows):
+    """The rows of each group, ordered by the first, and how messages call them."""
+    with blame("groups"):
+        groups = _as_names(groups, n_rows, "group")
+        _check_names(groups, "group", "groups")
+    ids, first, codes = np.unique(groups, return_index=True, return_inverse=True)
+    parts = np.split(np.argsort(codes, kind="stable"), np.cumsum(np.bincount(codes)))
+    order = np.argsort(first)
+    places = [f"[groups == {name!r}]" for name in ids[order].tolist()]
+    return [parts[code] for code in order], places
 
 
 def _read_weights(name, values, instances):
