@@ -18,9 +18,9 @@ from sklearn.base import BaseEstimator, _fit_context
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, check_memory
 
-from ._errors import blame, is_sequence, name_of
+from ._errors import name_of
 from ._instances import all_or_nothing, read_instances
-from ._interpolated import check_cluster_count, count_below, flat_clusters
+from ._interpolated import count_below, flat_clusters, read_cluster_counts
 from ._limits import check_room_for_all
 from ._parallel import map_instances
 from ._pickling import VersionedPickle
@@ -391,21 +391,7 @@ class InstanceLearner(VersionedPickle, BaseEstimator, ABC):
                 f"{min(self._label_counts)} to {max(self._label_counts)} classes. Pass "
                 "n_clusters to predict, one for all instances or one for each."
             )
-        counts = [n_clusters] * len(instances)
-        if is_sequence(n_clusters) or getattr(n_clusters, "ndim", 0) == 1:
-            counts = list(n_clusters)
-        integers = all(isinstance(n, Integral) and n is not True for n in counts)
-        if len(counts) != len(instances) or not integers:
-            raise ValueError(
-                "n_clusters must be an integer or hold one integer for each of the "
-                f"{len(instances)} instances, got {n_clusters!r}."
-            )
-        for name, size, count in zip(
-            instances.names, instances.sizes, counts, strict=True
-        ):
-            with blame(name):
-                check_cluster_count(count, size)
-        return list(map(int, counts))
+        return read_cluster_counts(n_clusters, instances)
 
     def _trees(self, instances):
         self._check_room(instances, "Clustering", self._family.tree_bytes)

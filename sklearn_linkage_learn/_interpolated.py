@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator, ClusterMixin, _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from ._distances import METRICS, read_metrics, stacked_distances
-from ._errors import as_numbers, blame
+from ._errors import as_numbers, blame, is_sequence
 from ._families import LINKAGES, distance_bytes, mixed_linkage, run_bytes
 from ._instances import all_or_nothing, read_metrics_input
 from ._limits import check_room
@@ -317,6 +317,23 @@ def check_cluster_count(n_clusters, n_points):
             f"n_clusters={n_clusters} is more than the number of points, "
             f"n_samples={n_points}."
         )
+
+
+def read_cluster_counts(n_clusters, instances):
+    """The number of clusters of each instance, from one for all or one for each."""
+    counts = [n_clusters] * len(instances)
+    if is_sequence(n_clusters) or getattr(n_clusters, "ndim", 0) == 1:
+        counts = list(n_clusters)
+    integers = all(isinstance(n, Integral) and n is not True for n in counts)
+    if len(counts) != len(instances) or not integers:
+        raise ValueError(
+            "n_clusters must be an integer or hold one integer for each of the "
+            f"{len(instances)} instances, got {n_clusters!r}."
+        )
+    for name, size, count in zip(instances.names, instances.sizes, counts, strict=True):
+        with blame(name):
+            check_cluster_count(count, size)
+    return list(map(int, counts))
 
 
 def count_below(tree, threshold):
