@@ -5,8 +5,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from learners import make_instances
+from scipy import stats
 from scipy.spatial.distance import pdist, squareform
-from scipy.stats import ttest_1samp
 from sklearn import config_context
 from sklearn.base import clone
 from sklearn.cluster import (
@@ -34,7 +34,11 @@ from sklearn_linkage_learn import (
     LearnedLinkage,
     LearnedMetricLinkage,
 )
-from sklearn_linkage_learn.model_selection import PerInstanceClusterer, compare
+from sklearn_linkage_learn.model_selection import (
+    PerInstanceClusterer,
+    _as_table,
+    compare,
+)
 from sklearn_linkage_learn.preprocessing import PerInstance
 
 X, Y = make_instances(7)
@@ -182,6 +186,11 @@ def by_hand(name, splits):
     return np.array([np.mean(losses[i]) for i in sorted(losses)])
 
 
+def interval(values):
+    error = np.std(values, ddof=1) / np.sqrt(len(values))
+    return stats.t.interval(0.9, len(values) - 1, np.mean(values), error)
+
+
 @pytest.mark.parametrize(
     "cv",
     [
@@ -204,15 +213,12 @@ def test_candidates_are_compared_on_the_same_held_out_instances(cv):
         assert row.n_instances == len(losses)
         assert row.loss == pytest.approx(losses.mean())
         assert row.difference == pytest.approx(difference.mean())
-        expected = ttest_1samp(losses, 0).confidence_interval(0.9)
-        assert (row.loss_low, row.loss_high) == pytest.approx(tuple(expected))
+        assert (row.loss_low, row.loss_high) == pytest.approx(interval(losses))
+        found = row.difference_low, row.difference_high
         if difference.any():
-            expected = ttest_1samp(difference, 0).confidence_interval(0.9)
-            assert (row.difference_low, row.difference_high) == pytest.approx(
-                tuple(expected)
-            )
+            assert found == pytest.approx(interval(difference))
         else:
-            assert row.difference_low == row.difference_high == 0
+            assert found == (0, 0)
         assert row.better == np.count_nonzero(difference < 0)
         assert row.equal == np.count_nonzero(difference == 0)
         assert row.worse == np.count_nonzero(difference > 0)
@@ -270,12 +276,11 @@ def test_a_loss_may_be_a_function():
 
 
 def test_without_pandas_a_table_is_a_dict_of_lists(monkeypatch):
-    frame = compare({"average": AVERAGE}, X, Y, cv=3)
+    rows = [{"candidate": "a", "loss": 0.5}, {"candidate": "b", "loss": 0.25}]
+    expected = {"candidate": ["a", "b"], "loss": [0.5, 0.25]}
+    pd.testing.assert_frame_equal(_as_table(rows), pd.DataFrame(expected))
     monkeypatch.setitem(sys.modules, "pandas", None)
-    table = compare({"average": AVERAGE}, X, Y, cv=3)
-    assert isinstance(table, dict)
-    assert list(table) == list(frame.columns)
-    assert table["loss"] == [frame["loss"][0]]
+    assert _as_table(rows) == expected
 
 
 def test_progress_of_a_comparison_is_shown_if_asked_for(capfd):
