@@ -54,6 +54,10 @@ class Family(ABC):
         """Return the final family and the loss curves of all measured instances."""
         return self, measured
 
+    def curve(self, points, labels, loss):
+        """Compute the loss curve of a new instance under a final family."""
+        return self.measure(points, labels, loss, None, check_memory(None))
+
     @abstractmethod
     def tree(self, points, parameter):
         """Return the cluster tree of a final family's algorithm."""

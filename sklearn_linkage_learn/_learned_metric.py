@@ -350,6 +350,13 @@ class _MetricFamily(Family):
         family = replace(self, scales=tuple(scales.tolist()))
         return family, [self._stretched(instance, scales) for instance in measured]
 
+    def curve(self, points, labels, loss):
+        measured = super().curve(points, labels, loss)
+        if self.normalize is None:
+            return measured.curve
+        scales = usable(measured.summary) if self.scales is None else self.scales
+        return self._stretched(measured, scales)
+
     def tree(self, points, beta):
         weights = weight_vector("beta", beta, "metrics", 2)
         distances = self._distances(points)

@@ -285,7 +285,7 @@ class PiecewiseConstant:
                 baseline=self._lower,
                 fill=True,
                 alpha=0.3,
-                facecolor=artist.get_edgecolor(),
+                color=artist.get_edgecolor(),
                 linewidth=0,
             )
         return artist

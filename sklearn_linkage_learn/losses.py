@@ -18,7 +18,7 @@ from ._core.other_losses import (
     CutLoss,
     DendrogramPurityLoss,
 )
-from ._core.pruning import HammingLoss, MajorityLoss, evaluate_linkage
+from ._core.pruning import HammingLoss, MajorityLoss, TreeLoss, evaluate_linkage
 from ._errors import as_numbers, blame, name_of
 from ._instances import read_labels
 from ._limits import check_room
@@ -276,8 +276,8 @@ def make_loss(loss, labels):
 
     Parameters
     ----------
-    loss : str or callable
-        A key of `LOSSES`, or a function ``loss(Z, labels) -> float``.
+    loss : str, callable or TreeLoss
+        A key of `LOSSES`, a function ``loss(Z, labels) -> float``, or the kernel.
 
     labels : array-like of shape (n_points,)
         Target label of each point, validated.
@@ -286,6 +286,8 @@ def make_loss(loss, labels):
     -------
     kernel : TreeLoss
     """
+    if isinstance(loss, TreeLoss):
+        return loss
     labels = np.asarray(labels)
     names, codes = np.unique(labels, return_inverse=True)
     codes, n_labels = codes.astype(np.intc), len(names)

@@ -1,9 +1,12 @@
 """Losses that do not look for a pruning: of the flat cut, of all nodes, of a callable.
 
+The last one is no loss: it tells flat clusterings apart.
+
 Invariant: as in pruning.pyx, the cached value is that of the last tree unless the cut
 or the labels of one of its nodes changed, or, if all nodes count, anything did.
 Cost: O(k^3) for the bijection of a cut, O(k^2) for its Rand index, O(n) for the purity,
-whose parts are found at the joins, and O(n) for the matrix that a callable gets.
+whose parts are found at the joins, and O(n) for the matrix that a callable gets and to
+list a clustering.
 """
 
 from libc.math cimport ldexp
@@ -203,3 +206,66 @@ cdef class CallableLoss(TreeLoss):
             rows[i, 3] = self.sizes[node]
             self.rows[node] = <int> (self.n_leaves + i)
         return result
+
+
+cdef class FlatClusterings(TreeLoss):
+    """The flat cut itself: its number among those met so far, from 0 on.
+
+    Labels only tell how many clusters there are.
+    """
+
+    cdef int* members
+    cdef dict numbers                # by the bytes of a clustering
+
+    def __cinit__(self, labels, n_labels, *args):
+        self.uses_cut = True
+        self.members = <int*> allocate(self.n_leaves, sizeof(int))
+        self.numbers = {}
+
+    def __dealloc__(self):
+        free(self.members)
+
+    @property
+    def found(self):
+        """The clusterings by number; clusters are numbered by their first point."""
+        return [np.frombuffer(key, dtype=np.intc) for key in self.numbers]
+
+    cdef double evaluate(self, const MergeTree* tree) except? -1 nogil:
+        self.stale = True  # a node of the cut may have got other points
+        return TreeLoss.evaluate(self, tree)
+
+    cdef double compute(self, const MergeTree* tree) except? -1 nogil:
+        with gil:
+            check()
+            clusters = np.empty(self.n_leaves, dtype=np.intc)
+            self.list_clusters(tree, clusters)
+            key = clusters.tobytes()
+            self.lower = self.numbers.setdefault(key, len(self.numbers))
+            return self.lower
+
+    cdef int list_clusters(
+        self, const MergeTree* tree, int[::1] clusters
+    ) except -1:
+        """Write the cluster of each point."""
+        cdef Py_ssize_t i, done, waiting
+        cdef int node, n_met = 0
+        cdef int[::1] number = np.full(self.n_labels, -1, dtype=np.intc)
+        for i in range(self.n_labels):
+            # Unfinished nodes stand behind the finished points of a cluster.
+            self.members[0] = tree.cut[i]
+            done, waiting = 0, 1
+            while done < waiting:
+                node = self.members[done]
+                if node < self.n_leaves:
+                    clusters[node] = <int> i
+                    done += 1
+                else:
+                    self.members[done] = tree.left[node]
+                    self.members[waiting] = tree.right[node]
+                    waiting += 1
+        for i in range(self.n_leaves):
+            if number[clusters[i]] < 0:
+                number[clusters[i]] = n_met
+                n_met += 1
+            clusters[i] = number[clusters[i]]
+        return 0

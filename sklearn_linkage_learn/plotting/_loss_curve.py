@@ -1,15 +1,19 @@
-"""Pictures of what a learner found, in the manner of scikit-learn's displays."""
+"""The loss curve of a learner, or of several, in one picture."""
 
 import numpy as np
-from sklearn.exceptions import NotFittedError
 
-from ._errors import as_numbers
-from ._piecewise import import_pyplot
+from .._errors import as_numbers
+from .._piecewise import import_pyplot
+from ._common import (
+    PARAMETERS,
+    fitted_parameter,
+    name_of,
+    names_of,
+    symbol,
+    unwrap,
+)
+from ._shared_axes import arrange
 
-__all__ = ["LossCurveDisplay"]
-
-# Names of fitted attributes: the learned weight, its interval, what it mixes.
-_PARAMETERS = {"alpha": "linkages", "beta": "metrics"}
 # Enough for one band value per two or three pixels of an ordinary figure.
 _N_BAND_STEPS = 400
 
@@ -42,8 +46,15 @@ class LossCurveDisplay:
     loss_name : str, default=None
         Name of the loss, for the axis.
 
+    instance_weight : array-like of shape (n_instances,), default=None
+        Weights of the instances in the mean, and in the band: a quantile is then the
+        least loss such that instances up to it have that share of all weight.
+
     Attributes
     ----------
+    name_ : str
+        The name of the curve among several.
+
     ax_ : matplotlib Axes
         Where the curve was drawn.
 
@@ -59,11 +70,16 @@ class LossCurveDisplay:
     ends_, optimum_ : matplotlib Line2D
         The marks of the loss at parameters 0 and 1, and at the optimum.
 
+    span_ : matplotlib Patch
+        The optimal interval.
+
     texts_ : list of matplotlib Annotation
-        The losses of the two ends.
+        The losses of the two ends. Where those of several curves in the same axes
+        would overlap, some are hidden.
 
     See Also
     --------
+    ClusterStripDisplay : The clusters of one instance at every parameter.
     PiecewiseConstant.plot : Draw a single curve.
 
     Examples
@@ -75,6 +91,11 @@ class LossCurveDisplay:
     >>> learner = LearnedLinkage().fit(X, y)
     >>> display = LossCurveDisplay.from_estimator(learner)
     >>> display.figure_.savefig("loss.png")  # doctest: +SKIP
+
+    Another learner in the same axes:
+
+    >>> other = LearnedLinkage(("average", "complete")).fit(X, y)
+    >>> display = LossCurveDisplay.from_estimator(other, ax=display.ax_)
     """
 
     def __init__(
@@ -87,6 +108,7 @@ class LossCurveDisplay:
         names,
         parameter="alpha",
         loss_name=None,
+        instance_weight=None,
     ):
         self.curve = curve
         self.instance_curves = instance_curves
@@ -95,6 +117,7 @@ class LossCurveDisplay:
         self.names = names
         self.parameter = parameter
         self.loss_name = loss_name
+        self.instance_weight = instance_weight
 
     @classmethod
     def from_estimator(cls, estimator, *, ax=None, **kwargs):
@@ -103,10 +126,11 @@ class LossCurveDisplay:
         Parameters
         ----------
         estimator : LearnedLinkage or another learner with its fitted attributes
-            Fitted.
+            Fitted. A pipeline or a search stands for the learner inside.
 
         ax : matplotlib Axes, default=None
-            Where to draw; new axes in a new figure by default.
+            Where to draw; new axes in a new figure by default. Axes may hold the
+            curves of several learners.
 
         **kwargs
             Passed to :meth:`plot`.
@@ -116,19 +140,66 @@ class LossCurveDisplay:
         display : LossCurveDisplay
             With the drawn artists.
         """
-        parameter = _fitted_parameter(estimator)
-        mixed = getattr(estimator, _PARAMETERS[parameter])
-        loss = getattr(estimator, "loss", None)
-        display = cls(
-            curve=estimator.loss_curve_,
-            instance_curves=estimator.instance_curves_,
-            optimum=getattr(estimator, f"{parameter}_"),
-            interval=getattr(estimator, f"{parameter}_interval_"),
-            names=_names_of(mixed),
+        return cls._of(estimator).plot(ax, **kwargs)
+
+    @classmethod
+    def from_estimators(cls, estimators, *, ax=None, **kwargs):
+        """Draw the loss curves of several fitted learners in the same axes.
+
+        Parameters
+        ----------
+        estimators : dict
+            Fitted learners by the names that they have in the legend.
+
+        ax : matplotlib Axes, default=None
+            Where to draw; new axes in a new figure by default.
+
+        **kwargs
+            Passed to :meth:`plot` of each display.
+
+        Returns
+        -------
+        displays : dict
+            The display of each learner, by name.
+
+        Examples
+        --------
+        >>> from sklearn_linkage_learn import LearnedLinkage
+        >>> from sklearn_linkage_learn.datasets import make_rings_and_disks
+        >>> from sklearn_linkage_learn.plotting import LossCurveDisplay
+        >>> X, y = make_rings_and_disks(5, n_per_cluster=15, random_state=0)
+        >>> learners = {
+        ...     first: LearnedLinkage((first, "complete")).fit(X, y)
+        ...     for first in ("single", "average")
+        ... }
+        >>> list(LossCurveDisplay.from_estimators(learners))
+        ['single', 'average']
+        """
+        if not hasattr(estimators, "items") or not estimators:
+            raise TypeError(
+                "estimators must be a dict of fitted learners by name, found "
+                f"{estimators!r}."
+            )
+        displays = {name: cls._of(learner) for name, learner in estimators.items()}
+        for name, display in displays.items():
+            ax = display.plot(ax, name=str(name), **kwargs).ax_
+        return displays
+
+    @classmethod
+    def _of(cls, estimator):
+        learner, _ = unwrap(estimator)
+        parameter = fitted_parameter(learner)
+        loss = getattr(learner, "loss", None)
+        return cls(
+            curve=learner.loss_curve_,
+            instance_curves=learner.instance_curves_,
+            optimum=getattr(learner, f"{parameter}_"),
+            interval=getattr(learner, f"{parameter}_interval_"),
+            names=names_of(getattr(learner, PARAMETERS[parameter])),
             parameter=parameter,
-            loss_name=None if loss is None else _name_of(loss),
+            loss_name=None if loss is None else name_of(loss),
+            instance_weight=getattr(learner, "instance_weight_", None),
         )
-        return display.plot(ax, **kwargs)
 
     def plot(
         self,
@@ -148,7 +219,7 @@ class LossCurveDisplay:
 
         name : str, default=None
             Label of the curve in the legend. By default it tells the number of
-            instances.
+            instances, or what is mixed if there are several curves.
 
         band : tuple of two floats or None, default=(0.25, 0.75)
             Quantiles of the instances' losses between which the band lies, or None
@@ -165,31 +236,35 @@ class LossCurveDisplay:
         plt = import_pyplot("LossCurveDisplay")
         _check_band(band)
         if ax is None:
-            _, ax = plt.subplots()
+            _, ax = plt.subplots(layout="constrained")
         self.ax_, self.figure_ = ax, ax.figure
 
+        self.name_ = name or " to ".join(self.names)
         n_instances = len(self.instance_curves)
         if name is None:
-            name = f"mean of {n_instances} instances" if n_instances > 1 else "loss"
+            mean = "mean" if self.instance_weight is None else "weighted mean"
+            name = f"{mean} of {n_instances} instances" if n_instances > 1 else "loss"
         self.line_ = self.curve.plot(
             ax, **{"label": name, "linewidth": 1.5, "zorder": 2, **(line_kwargs or {})}
         )
+        # Whoever draws here next finds this display by it.
+        self.line_.loss_curve_display = self
         self.band_ = None
         if band is not None and n_instances > 1:
             self.band_ = self._draw_band(band, band_kwargs or {})
         self._draw_ends()
         self._draw_optimum()
-        self._label_axes()
+        arrange(ax)
         return self
 
     def _draw_band(self, band, kwargs):
         edges = np.linspace(0, 1, _N_BAND_STEPS + 1)
         middles = (edges[:-1] + edges[1:]) / 2
         losses = np.stack([curve(middles) for curve in self.instance_curves])
-        low, high = np.quantile(losses, band, axis=0)
+        low, high = _quantiles(losses, band, self.instance_weight)
         style = {
             "fill": True,
-            "facecolor": self.line_.get_edgecolor(),
+            "color": self.line_.get_edgecolor(),
             "alpha": 0.15,
             "linewidth": 0,
             "zorder": 1,
@@ -218,7 +293,7 @@ class LossCurveDisplay:
 
     def _draw_optimum(self):
         color = self.line_.get_edgecolor()
-        self.ax_.axvspan(
+        self.span_ = self.ax_.axvspan(
             *self.interval, color=color, alpha=0.25, linewidth=0.8, zorder=0
         )
         loss = self.curve(self.optimum)
@@ -227,27 +302,12 @@ class LossCurveDisplay:
             [self.optimum],
             [loss],
             "o",
-            markeredgecolor=color,
+            color=color,
             markerfacecolor="white",
             markersize=6,
             zorder=4,
-            label=f"{loss:.3f} at {_symbol(self.parameter)} = {self.optimum:.3f}",
+            label=f"{loss:.3f} at {symbol(self.parameter)} = {self.optimum:.3f}",
         )
-
-    def _label_axes(self):
-        ax = self.ax_
-        ticks = np.linspace(0, 1, 6)
-        labels = [f"{tick:g}" for tick in ticks]
-        labels[0] += f"\n{self.names[0]}"
-        labels[-1] += f"\n{self.names[1]}"
-        ax.set_xticks(ticks, labels)
-        # Room for the losses of both ends.
-        ax.set_xlim(-0.07, 1.07)
-        ax.margins(y=0.1)
-        # The symbol stands between the names, in the second line of the tick labels.
-        ax.set_xlabel(_symbol(self.parameter), labelpad=-8)
-        ax.set_ylabel(f"mean {self.loss_name} loss" if self.loss_name else "mean loss")
-        ax.legend(loc="best", fontsize="small", frameon=False)
 
 
 def _check_band(band):
@@ -260,29 +320,18 @@ def _check_band(band):
         )
 
 
-def _fitted_parameter(estimator):
-    for parameter in _PARAMETERS:
-        if hasattr(estimator, f"{parameter}_"):
-            return parameter
-    if isinstance(estimator, type) or not hasattr(estimator, "fit"):
-        raise TypeError(f"estimator must be a fitted learner, found {estimator!r}.")
-    raise NotFittedError(
-        f"This {type(estimator).__name__} has no loss curve: learners have, after fit."
-    )
-
-
-def _names_of(mixed):
-    if isinstance(mixed, str):
-        return "first metric", "second metric"
-    return tuple(_name_of(part) for part in mixed)
-
-
-def _name_of(part):
-    """Name of a linkage, loss or metric: a str, a callable or ``(name, ...)``."""
-    if isinstance(part, tuple):
-        part = part[0]
-    return part if isinstance(part, str) else getattr(part, "__name__", repr(part))
-
-
-def _symbol(parameter):
-    return f"$\\{parameter}$"
+def _quantiles(values, quantiles, weights=None):
+    """Quantiles of each column; with weights, of the distribution that they make."""
+    if weights is None:
+        return np.quantile(values, quantiles, axis=0)
+    weights = as_numbers("instance_weight", weights)
+    values, weights = values[weights > 0], weights[weights > 0]
+    order = np.argsort(values, axis=0)
+    values = np.take_along_axis(values, order, axis=0)
+    shares = np.cumsum(weights[order], axis=0)
+    # Sums of weights are rounded.
+    shares /= shares[-1] * (1 - 1e-12)
+    return [
+        np.take_along_axis(values, np.argmax(shares >= q, axis=0)[None], axis=0)[0]
+        for q in quantiles
+    ]
