@@ -1,6 +1,7 @@
 """How Sphinx builds the site: ``sphinx-build -W -b html doc doc/_build/html``."""
 
 import os
+import re
 import warnings
 
 from sklearn_linkage_learn import __version__
@@ -84,3 +85,13 @@ html_theme_options = {
     "pygments_light_style": "a11y-light",
     "pygments_dark_style": "a11y-dark",
 }
+
+
+def quote_fitted_names(app, what, name, obj, options, lines):
+    """Keep shapes such as (n_features_in_,) from being read as links."""
+    lines[:] = [re.sub(r"\((\w+_),\)", r"(`\1`,)", line) for line in lines]
+
+
+def setup(app):
+    # Before numpydoc makes its sections.
+    app.connect("autodoc-process-docstring", quote_fitted_names, priority=1)
