@@ -4,6 +4,8 @@ import os
 import re
 import warnings
 
+from sphinx_gallery.sorting import ExplicitOrder
+
 from sklearn_linkage_learn import __version__
 
 project = "sklearn-linkage-learn"
@@ -36,6 +38,7 @@ if os.environ.get("DOC_INTERSPHINX"):
     }
 
 autosummary_generate = True
+toc_object_entries_show_parents = "hide"
 # The page of a class lists its methods by itself, see _templates.
 numpydoc_show_class_members = False
 
@@ -45,7 +48,19 @@ sphinx_gallery_conf = {
     "backreferences_dir": "generated/backreferences",
     "doc_module": ("sklearn_linkage_learn",),
     "reference_url": {"sklearn_linkage_learn": None},
-    "within_subsection_order": "ExampleTitleSortKey",
+    "within_subsection_order": ExplicitOrder(
+        [
+            "plot_rings_and_disks.py",
+            "plot_digits.py",
+            "plot_two_feature_blocks.py",
+            "plot_entity_records.py",
+            "plot_pipelines.py",
+            "plot_model_selection.py",
+            "plot_online.py",
+            "*",
+        ]
+    ),
+    "remove_config_comments": True,
     "abort_on_example_error": False,
     "download_all_examples": False,
     "min_reported_time": 1e9,
@@ -72,11 +87,20 @@ html_show_sourcelink = False
 html_copy_source = False
 html_sidebars = {
     name: []
-    for name in ("index", "getting_started", "when_it_helps", "distributed")
+    for name in (
+        "index",
+        "getting_started",
+        "when_it_helps",
+        "distributed",
+        "performance",
+        "contributing",
+        "changelog",
+    )
 }
 html_theme_options = {
     "navbar_align": "left",
-    "header_links_before_dropdown": 7,
+    "header_links_before_dropdown": 5,
+    "navbar_persistent": ["search-button"],
     "navigation_with_keys": False,
     "show_prev_next": False,
     "secondary_sidebar_items": {"**": ["page-toc"], "index": []},

@@ -7,6 +7,8 @@ is learned on some digits is used on others: not what a digit looks like, but ho
 clusters of images are to be merged.
 """
 
+# sphinx_gallery_thumbnail_number = 2
+
 # %%
 # Instances of digits
 # -------------------

@@ -25,9 +25,9 @@ from sklearn_linkage_learn import LearnedMetricLinkage
 from sklearn_linkage_learn.metrics import pairwise
 from sklearn_linkage_learn.plotting import LossCurveDisplay
 
-FIRST = "Anna Jon Maria Peter Hanna John Marie Petra Olga Oscar Tessa Theo".split()
-LAST = "Meyer Maier Smith Schmidt Jansen Hansen Novak Nowak Rossi Russo".split()
-STREET = "Mill Hill Park Lake Oak Elm Station Church Garden River".split()
+FIRST = ["Anna", "Hanna", "Jon", "John", "Maria", "Marie", "Peter", "Petra", "Theo"]
+LAST = ["Meyer", "Maier", "Smith", "Jansen", "Hansen", "Novak", "Nowak", "Rossi"]
+STREET = ["Mill", "Hill", "Park", "Lake", "Oak", "Elm", "Station", "Church", "River"]
 KIND = ["Street", "Road", "Lane"]
 
 rng = np.random.default_rng(0)

@@ -89,9 +89,7 @@ print(scores.round(3))
 
 daily = clone(reduce)
 daily.steps.append(("cluster", clone(pipeline[-1].clusterer_)))
-daily
-
-# %%
+print(daily)
 
 figure, axes = plt.subplots(1, 4, figsize=(9, 2.6), layout="constrained")
 for ax, points in zip(axes, X_new, strict=False):

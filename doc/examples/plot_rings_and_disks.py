@@ -7,6 +7,8 @@ linkage finds disks, and cuts rings in pieces. An instance that has both needs a
 the two. How much of each is learned from instances whose clustering is known.
 """
 
+# sphinx_gallery_thumbnail_number = 2
+
 # %%
 # The data
 # --------
@@ -57,9 +59,9 @@ print(f"mean loss on new instances: {1 - learner.score(X_new, y_new):.3f}")
 # What the Hamming loss promises
 # ------------------------------
 #
-# The loss is that of the best *pruning* of the tree: four subtrees that hold all points,
-# wherever they are in the tree. The tree has the right clusters in it. Which subtrees
-# they are is only known with the labels, or to a person who looks at the tree.
+# The loss is that of the best *pruning* of the tree: four subtrees that hold all
+# points, wherever they are in the tree. The tree has the right clusters in it. Which
+# subtrees they are is only known with the labels, or to a person who looks at the tree.
 # `predict` does not know: it undoes the last three merges. That is called a cut.
 #
 # There are few prunings into four subtrees, so we can try all of them.

@@ -7,6 +7,8 @@ their time, so that neither is enough. How much each should count is learned fro
 that somebody has sorted.
 """
 
+# sphinx_gallery_thumbnail_number = 2
+
 # %%
 # Albums
 # ------
@@ -70,7 +72,9 @@ plt.show()
 # %%
 # The scales were computed on the training instances and are kept for new ones.
 
-print(f"mean distances: {learner.scales_[0]:.0f} metres, {learner.scales_[1]:.1f} hours")
+print(
+    f"mean distances: {learner.scales_[0]:.0f} metres, {learner.scales_[1]:.1f} hours"
+)
 
 # %%
 # Other linkages

@@ -12,7 +12,7 @@ points, labels = make_moons(160, noise=0.1, random_state=19)
 colours = [to_hex(plt.get_cmap("tab10")(i)) for i in range(2)]
 
 alphas = [0, 0.05, 0.12, 0.5, 1]
-figure, axes = plt.subplots(2, 5, figsize=(11, 4.6), layout="constrained")
+figure, axes = plt.subplots(2, 5, figsize=(9, 4), layout="constrained")
 for alpha, (top, bottom) in zip(alphas, axes.T, strict=True):
     clusterer = InterpolatedLinkage(
         n_clusters=2, linkages=("single", "complete"), alpha=alpha

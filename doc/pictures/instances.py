@@ -9,7 +9,9 @@ moons = [make_moons(160, noise=0.1, random_state=seed) for seed in range(35)]
 X, y = zip(*moons, strict=True)
 learner = LearnedLinkage(loss="cut").fit(X[:30], y[:30])
 
-figure, axes = plt.subplots(1, 5, figsize=(11, 2.5), layout="constrained")
+figure, axes = plt.subplots(
+    1, 5, figsize=(9, 1.8), sharex=True, sharey=True, layout="constrained"
+)
 style = {"cmap": "tab10", "vmin": 0, "vmax": 9, "s": 7}
 for i, ax in enumerate(axes[:3]):
     ax.scatter(*X[i].T, c=y[i], **style)

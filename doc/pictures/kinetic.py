@@ -1,5 +1,7 @@
 """One repair of the kinetic engine, and how large all repairs are."""
 
+from itertools import pairwise
+
 import matplotlib.pyplot as plt
 import numpy as np
 from scipy.cluster.hierarchy import dendrogram
@@ -24,7 +26,7 @@ def tree_at(alpha):
     return clusterer.linkage_matrix_
 
 
-# A loss that tells every tree from all others has a breakpoint wherever the tree changes.
+# A loss that tells all trees apart has a breakpoint wherever the tree changes.
 known = {}
 
 
@@ -36,7 +38,7 @@ curve = LearnedLinkage(LINKAGES, loss=number).fit(points, labels).loss_curve_
 edges = curve.breakpoints
 middles = (edges[:-1] + edges[1:]) / 2
 trees = [set(clusters_of(tree_at(alpha))) for alpha in middles]
-changed = np.array([len(b - a) for a, b in zip(trees[:-1], trees[1:], strict=True)])
+changed = np.array([len(b - a) for a, b in pairwise(trees)])
 # A repair that is larger than most, so that there is something to see.
 at = int(np.argmax(changed >= 3))
 
@@ -58,7 +60,7 @@ def draw(ax, i, other, colour):
     ax.spines[:].set_visible(False)
 
 
-figure, axes = plt.subplots(1, 3, figsize=(11, 3.2), layout="constrained")
+figure, axes = plt.subplots(1, 3, figsize=(9, 3), layout="constrained")
 draw(axes[0], at, at + 1, "C3")
 axes[0].set_title(f"before alpha = {edges[at + 1]:.4f}", fontsize="medium")
 draw(axes[1], at + 1, at, "C0")

@@ -7,14 +7,16 @@ from small_instance import CLASSES, POINTS, line, merges
 
 clusters = ["a", "bd", "c", "e", "f"]
 figure, (left, right) = plt.subplots(
-    1, 2, figsize=(10, 3.6), width_ratios=[1, 1.4], layout="constrained"
+    1, 2, figsize=(9, 3.4), width_ratios=[1, 1.4], layout="constrained"
 )
 
 for i, names in enumerate(CLASSES):
     left.scatter(*zip(*[POINTS[p] for p in names], strict=True), c=f"C{i}", s=50)
 for name, (x, y) in POINTS.items():
     left.annotate(name, (x, y), xytext=(6, 4), textcoords="offset points")
-left.plot(*zip(POINTS["b"], POINTS["d"], strict=True), color="0.7", linewidth=8, zorder=0)
+left.plot(
+    *zip(POINTS["b"], POINTS["d"], strict=True), color="0.7", linewidth=8, zorder=0
+)
 left.set(aspect="equal", xticks=[], yticks=[], xlim=(3, 23), ylim=(-1, 12))
 left.set_title("six points, of which b and d are merged", fontsize="medium")
 

@@ -12,7 +12,7 @@ learner = LearnedLinkage(("single", "complete"), loss="cut").fit(X[:30], y[:30])
 
 figure, axes = plt.subplot_mosaic(
     [["a", "curve", "new"], ["b", "curve", "clustered"]],
-    figsize=(11, 3.6),
+    figsize=(9, 3.4),
     width_ratios=[1, 2, 1],
     layout="constrained",
 )

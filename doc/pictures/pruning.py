@@ -34,5 +34,7 @@ def draw(ax, groups, title):
 
 figure, axes = plt.subplots(1, 2, figsize=(9, 3), layout="constrained")
 draw(axes[0], classes, f"best pruning: Hamming loss {hamming_loss(Z, classes):.1f}")
-draw(axes[1], clusterer.labels_, f"cut at a height: cut loss {cut_loss(Z, classes):.1f}")
+draw(
+    axes[1], clusterer.labels_, f"cut at a height: cut loss {cut_loss(Z, classes):.1f}"
+)
 axes[1].axhline((Z[-3, 2] + Z[-2, 2]) / 2, color="0.4", linestyle=":")
