@@ -25,6 +25,7 @@ from ._limits import check_room_for_all
 from ._parallel import map_instances
 from ._pickling import VersionedPickle
 from ._piecewise import PiecewiseConstant, widest_optimal_interval
+from ._progress import CallbackSupportMixin, FitTasks, shown_progress
 from .losses import LOSSES, evaluate, kernel_bytes
 
 
@@ -76,7 +77,7 @@ class TrainingInstance:
     weight: float
 
 
-class InstanceLearner(VersionedPickle, BaseEstimator, ABC):
+class InstanceLearner(CallbackSupportMixin, VersionedPickle, BaseEstimator, ABC):
     """A learner without its family; a subclass sets `_parameter` and makes the family.
 
     It is a clusterer by its tag but no :class:`~sklearn.base.ClusterMixin`, whose
@@ -191,6 +192,8 @@ class InstanceLearner(VersionedPickle, BaseEstimator, ABC):
             check(instances)
         losses = kernel_bytes(self.loss, np.array(instances.sizes), np.array(n_labels))
         self._check_room(instances, "Learning from", family.curve_bytes, losses)
+        metadata = {"groups": groups, "instance_weight": instance_weight}
+        tasks = FitTasks(self, X, y, metadata, len(instances))
         measured = self._map(
             _measure,
             instances,
@@ -198,10 +201,12 @@ class InstanceLearner(VersionedPickle, BaseEstimator, ABC):
             self.loss,
             source,
             memory,
-            show=self.verbose > 0,
+            listener=tasks.end_instance,
         )
         training = map(TrainingInstance, measured, n_labels, weights.tolist())
-        return self._conclude(family, [*earlier, *training])
+        self._conclude(family, [*earlier, *training])
+        tasks.end()
+        return self
 
     def _checked_family(self):
         if self.n_clusters is not None and self.distance_threshold is not None:
@@ -405,14 +410,18 @@ class InstanceLearner(VersionedPickle, BaseEstimator, ABC):
         n_bytes = per_pair * np.square(instances.sizes, dtype=float) + more
         check_room_for_all(n_bytes, work, instances, self.n_jobs)
 
-    def _map(self, function, instances, *args, show=False):
+    def _map(self, function, instances, *args, listener=None):
         """Apply a function to all instances in parallel; results keep their order."""
         labels = instances.labels or [None] * len(instances)
         arguments = [
             (*data, *args) for data in zip(instances.points, labels, strict=True)
         ]
-        title = type(self).__name__ if show else None
-        return map_instances(function, instances.names, arguments, self.n_jobs, title)
+        title = f"{type(self).__name__}, {_WORK[function]}" if self.verbose else None
+        with shown_progress(title, instances.sizes) as advance:
+            listeners = [advance] if listener is None else [advance, listener]
+            return map_instances(
+                function, instances.names, arguments, self.n_jobs, listeners
+            )
 
 
 def _measure(points, labels, family, loss, source, memory):
@@ -428,6 +437,10 @@ def _tree_of(points, labels, family, parameter):
 
 def _loss_of(points, labels, family, parameter, loss):
     return evaluate(loss, family.tree(points, parameter), labels)
+
+
+# How progress is titled.
+_WORK = {_measure: "learning", _tree_of: "clustering", _loss_of: "scoring"}
 
 
 def _source_of(loss, must_pickle):

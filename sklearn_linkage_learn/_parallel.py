@@ -1,7 +1,8 @@
 """Work on many instances at once, and an orderly end if something happens to it.
 
 Whatever ends the work early, Ctrl-C or an error of one instance, also ends it on the
-other threads. What a worker process that dies has not handed in is computed again.
+other threads and on the workers of a dask cluster. What a worker process that dies has
+not handed in is computed again.
 """
 
 import signal
@@ -11,15 +12,23 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
 from contextvars import copy_context
 
+import joblib
 from joblib.parallel import get_active_backend
+from sklearn.utils.fixes import parse_version
 from sklearn.utils.parallel import Parallel, delayed
 
 from ._core.interrupts import on_check
 from ._core.memory import kept_blocks
+from ._dask import dask_results, dask_signal
 from ._errors import blame
 
 # How often workers may die before one more result has come in.
 _MOST_DEATHS = 3
+
+# What came before the death of a worker need not be computed again, in any order.
+_AS_THEY_COME = "generator"
+if parse_version(joblib.__version__) >= parse_version("1.4"):
+    _AS_THEY_COME = "generator_unordered"
 
 
 class _Stopped(Exception):
@@ -32,20 +41,26 @@ class _Stop:
     If the work that it is itself part of is to end, so is this.
     """
 
-    def __init__(self):
+    def __init__(self, signal=None):
         self._outer = on_check.get()
+        self._signal = signal
         self.is_set = False
         self.interrupt = None  # What the handler of a signal has raised.
 
     def __reduce__(self):
-        # Another process does not hear of it, but can be killed.
-        return _Stop, ()
+        return _StopElsewhere, (self._signal,)
 
     def __call__(self):
         if self.is_set:
             raise _Stopped
         if self._outer is not None:
             self._outer()
+
+    def set(self):
+        """End all work under it."""
+        self.is_set = True
+        if self._signal is not None:
+            self._signal.send()
 
     def run(self, function, *args):
         """Call a function that is to heed this."""
@@ -54,6 +69,18 @@ class _Stop:
     def _run(self, function, args):
         on_check.set(self)
         return function(*args)
+
+
+class _StopElsewhere(_Stop):
+    """A copy in another process, which hears of the end by a signal.
+
+    Without one it does not, but its process can be killed.
+    """
+
+    def __call__(self):
+        if self._signal is not None and self._signal.was_sent():
+            self.is_set = True
+        super().__call__()
 
 
 @contextmanager
@@ -83,7 +110,7 @@ def _remembered_interrupts(stop):
             signal.signal(signal.SIGINT, previous)
 
 
-def map_instances(function, names, arguments, n_jobs, title=None):
+def map_instances(function, names, arguments, n_jobs, listeners=()):
     """Call a function for each instance, on several at once.
 
     Parameters
@@ -100,84 +127,92 @@ def map_instances(function, names, arguments, n_jobs, title=None):
         As joblib takes it. Threads do the work, unless a backend is chosen in a
         :obj:`joblib.parallel_config` context.
 
-    title : str, default=None
-        If given, progress is shown under it on standard error.
+    listeners : iterable of callable
+        Each is called with the index of an instance when its result is there.
 
     Returns
     -------
     results : list
         In the order of the instances.
     """
-    stop = _Stop()
+    backend, _ = get_active_backend(prefer="threads")
+    to_workers = dask_signal(backend)
+    stop = _Stop(to_workers)
     calls = [
-        delayed(_call)(stop, name, function, *args)
-        for name, args in zip(names, arguments, strict=True)
+        (stop, i, name, function, args)
+        for i, (name, args) in enumerate(zip(names, arguments, strict=True))
     ]
-    results = _results(calls, names, n_jobs)
-    if title is not None:
-        results = _shown(results, title, len(calls))
-    found = []
+    if to_workers is None:
+        results = _results(calls, names, n_jobs)
+    else:
+        results = dask_results(backend, _call, calls, names)
+    found = {}
     try:
         # Threads hand their memory on from instance to instance.
         with _remembered_interrupts(stop), kept_blocks():
-            for result in results:
-                found.append(result)
+            for i, result in results:
+                found[i] = result
+                for listener in listeners:
+                    listener(i)
                 stop()
-        return found
-    except _Stopped:
-        if stop.interrupt is None:
-            raise
-        raise stop.interrupt from None
-    finally:
-        stop.is_set = True
+    except BaseException as error:
+        stop.set()
+        _abandon(results)
+        if isinstance(error, _Stopped) and stop.interrupt is not None:
+            raise stop.interrupt from None
+        raise
+    return [found[i] for i in range(len(calls))]
 
 
-def _call(stop, name, function, *args):
+def _abandon(results):
+    """Close a generator of results, of which joblib would warn."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", ".* tasks (which|have)", UserWarning)
+        results.close()
+
+
+def _call(stop, i, name, function, args):
     with blame(name):
-        return stop.run(function, *args)
+        return i, stop.run(function, *args)
 
 
 def _results(calls, names, n_jobs):
-    """Yield results in order, and have those computed again that a dead worker owes."""
-    done, deaths = 0, 0
-    while done < len(calls):
+    """Yield numbers and results, and have those computed again that the dead owe."""
+    owed, deaths = dict(enumerate(calls)), 0
+    while owed:
         try:
-            for result in _parallel(n_jobs)(calls[done:]):
-                done, deaths = done + 1, 0
-                yield result
-        except BrokenProcessPool as error:
+            missing = [delayed(_call)(*call) for call in owed.values()]
+            for i, result in _parallel(n_jobs)(missing):
+                del owed[i]
+                deaths = 0
+                yield i, result
+        except _deaths() as error:
+            name = names[min(owed)]
             deaths += 1
             if deaths == _MOST_DEATHS:
                 raise BrokenProcessPool(
-                    f"{names[done]}: worker processes died {deaths} times before its "
-                    "loss or tree was known, at work on it or on one of the next "
-                    "instances. Often there is too little memory: try fewer n_jobs."
+                    f"{name}: worker processes died {deaths} times before its loss or "
+                    "tree was known, at work on it or on one of the next instances. "
+                    "Often there is too little memory: try fewer n_jobs."
                 ) from error
             warnings.warn(
-                f"A worker process died, often for lack of memory. {done} of "
-                f"{len(calls)} results are there; going on from {names[done]}.",
+                f"A worker process died, often for lack of memory. "
+                f"{len(calls) - len(owed)} of {len(calls)} results are there; going on "
+                f"from {name}.",
                 RuntimeWarning,
                 stacklevel=2,
             )
 
 
+def _deaths():
+    """What backends raise if a worker dies."""
+    ray = sys.modules.get("ray")
+    of_ray = () if ray is None else (ray.exceptions.RayActorError,)
+    return BrokenProcessPool, *of_ray
+
+
 def _parallel(n_jobs):
     """Threads by default, and results as they come unless a backend only has all."""
     backend, _ = get_active_backend(prefer="threads")
-    return_as = "generator" if backend.supports_return_generator else "list"
+    return_as = _AS_THEY_COME if backend.supports_return_generator else "list"
     return Parallel(n_jobs=n_jobs, prefer="threads", return_as=return_as)
-
-
-def _shown(results, title, total):
-    """Yield results, and show how many there are on standard error."""
-    try:
-        from tqdm import tqdm
-    except ImportError:
-        return _counted(results, title, total)
-    return tqdm(results, desc=title, total=total, unit="instance", file=sys.stderr)
-
-
-def _counted(results, title, total):
-    for done, result in enumerate(results, start=1):
-        print(f"{title}: {done} of {total} instances", file=sys.stderr)
-        yield result

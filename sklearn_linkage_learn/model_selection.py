@@ -27,6 +27,7 @@ from ._instances import all_or_nothing, read_instances, read_labels, split_insta
 from ._interpolated import read_cluster_counts
 from ._parallel import map_instances
 from ._pickling import VersionedPickle
+from ._progress import shown_progress
 
 __all__ = ["PerInstanceClusterer", "compare"]
 
@@ -388,16 +389,18 @@ def compare(
     splits = list(check_cv(cv).split(np.arange(len(points))))
 
     jobs = [(name, split) for split in range(len(splits)) for name in estimators]
-    results = map_instances(
-        _judge,
-        [f"candidates[{name!r}], split {split}" for name, split in jobs],
-        [
-            (estimators[name], points, labels, *splits[split], loss, n_clusters)
-            for name, split in jobs
-        ],
-        n_jobs,
-        "compare" if verbose > 0 else None,
-    )
+    title = "compare" if verbose else None
+    with shown_progress(title, [1] * len(jobs), unit="fits") as advance:
+        results = map_instances(
+            _judge,
+            [f"candidates[{name!r}], split {split}" for name, split in jobs],
+            [
+                (estimators[name], points, labels, *splits[split], loss, n_clusters)
+                for name, split in jobs
+            ],
+            n_jobs,
+            [advance],
+        )
     judged = dict(zip(jobs, results, strict=True))
     if details:
         return _as_table(
