@@ -154,9 +154,7 @@ def test_matching_keeps_numbers_and_changes_no_cluster():
     shuffled = np.array([rng.permutation(3)[piece] for piece in pieces])
     matched = match_clusters(shuffled, 3)
     for before, after in zip(shuffled, matched, strict=True):
-        assert_array_equal(
-            pair_confusion_matrix(before, after)[[0, 1], [1, 0]], [0, 0]
-        )
+        assert_array_equal(pair_confusion_matrix(before, after)[[0, 1], [1, 0]], [0, 0])
     assert_array_equal(matched[3], shuffled[3])
     for left, right, a, b in zip(
         pieces, pieces[1:], matched, matched[1:], strict=False
