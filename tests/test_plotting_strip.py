@@ -3,6 +3,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from learners import LEARNERS, X, Y
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
@@ -11,7 +12,6 @@ from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from learners import LEARNERS, X, Y
 from sklearn_linkage_learn import (
     InterpolatedLinkage,
     LearnedLinkage,
@@ -154,9 +154,7 @@ def test_matching_keeps_numbers_and_changes_no_cluster():
     shuffled = np.array([rng.permutation(3)[piece] for piece in pieces])
     matched = match_clusters(shuffled, 3)
     for before, after in zip(shuffled, matched, strict=True):
-        assert_array_equal(
-            pair_confusion_matrix(before, after)[[0, 1], [1, 0]], [0, 0]
-        )
+        assert_array_equal(pair_confusion_matrix(before, after)[[0, 1], [1, 0]], [0, 0])
     assert_array_equal(matched[3], shuffled[3])
     for left, right, a, b in zip(
         pieces, pieces[1:], matched, matched[1:], strict=False
