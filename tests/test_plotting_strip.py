@@ -95,6 +95,7 @@ def test_at_the_learned_parameter_it_shows_what_predict_returns():
     piece = np.searchsorted(display.breakpoints, learner.alpha_, side="right") - 1
     assert partition(display.clusters[piece]) == partition(learner.predict(X[4]))
     assert display.optimum_.get_xdata()[0] == learner.alpha_
+    assert f"(learned: {learner.alpha_:.3f})" in display.ax_.get_xlabel()
 
 
 def test_mesh_draws_the_clusters_row_by_row():

@@ -130,7 +130,8 @@ def colors_of(count):
 
     if count <= len(_COLORS):
         return to_rgba_array(_COLORS[:count])
-    return colormaps["turbo"](np.linspace(0, 1, count))
+    # Steps of the golden ratio keep all of them apart, and neighbours far apart.
+    return colormaps["turbo"](np.arange(count) * 0.6180339887 % 1)
 
 
 def leaf_places(Z):
