@@ -13,13 +13,13 @@ from ._common import (
     draw_runs,
     fitted_parameter,
     label_parameter_axis,
-    leaf_places,
     name_of,
     names_of,
     read_classes,
     symbol,
     unwrap,
 )
+from ._tree_layout import leaf_places
 
 
 class ClusterStripDisplay:
