@@ -3,6 +3,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from learners import LEARNERS, X, Y
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
@@ -11,7 +12,6 @@ from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from learners import LEARNERS, X, Y
 from sklearn_linkage_learn import (
     InterpolatedLinkage,
     LearnedLinkage,
@@ -95,6 +95,7 @@ def test_at_the_learned_parameter_it_shows_what_predict_returns():
     piece = np.searchsorted(display.breakpoints, learner.alpha_, side="right") - 1
     assert partition(display.clusters[piece]) == partition(learner.predict(X[4]))
     assert display.optimum_.get_xdata()[0] == learner.alpha_
+    assert f"(learned: {learner.alpha_:.3f})" in display.ax_.get_xlabel()
 
 
 def test_mesh_draws_the_clusters_row_by_row():

@@ -13,13 +13,13 @@ from ._common import (
     draw_runs,
     fitted_parameter,
     label_parameter_axis,
-    leaf_places,
     name_of,
     names_of,
     read_classes,
     symbol,
     unwrap,
 )
+from ._tree_layout import leaf_places
 
 
 class ClusterStripDisplay:
@@ -242,6 +242,7 @@ class ClusterStripDisplay:
             self._draw_loss()
         self._draw_optimum()
         label_parameter_axis(ax, [self.names], [self.parameter])
+        ax.set_xlabel(f"{symbol(self.parameter)} (learned: {self.optimum:.3f})")
         ax.set_xlim(0, 1)
         return self
 
@@ -291,21 +292,8 @@ class ClusterStripDisplay:
             linewidth=1.2,
             path_effects=[Stroke(linewidth=3, foreground="white"), Normal()],
         )
-        top = self.ax_
         if self.loss_ax_ is not None:
-            top = self.loss_ax_
-            top.axvline(self.optimum, color="black", linewidth=1.2, zorder=1)
-        # Near an end, the text grows to the inside.
-        inside = "left" if self.optimum < 0.1 else "right"
-        top.annotate(
-            f"{symbol(self.parameter)} = {self.optimum:.3f}",
-            (self.optimum, 1),
-            xycoords=("data", "axes fraction"),
-            xytext=(0, 3),
-            textcoords="offset points",
-            ha="center" if 0.1 <= self.optimum <= 0.9 else inside,
-            fontsize="small",
-        )
+            self.loss_ax_.axvline(self.optimum, color="black", linewidth=1.2, zorder=1)
 
 
 def _clusters_of(family, points, n_clusters):

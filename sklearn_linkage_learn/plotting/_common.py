@@ -130,23 +130,8 @@ def colors_of(count):
 
     if count <= len(_COLORS):
         return to_rgba_array(_COLORS[:count])
-    return colormaps["turbo"](np.linspace(0, 1, count))
-
-
-def leaf_places(Z):
-    """Place of each leaf when the tree is drawn, left children to the left."""
-    n = len(Z) + 1
-    children = Z[:, :2].astype(np.intp)
-    sizes = np.ones(2 * n - 1, dtype=np.intp)
-    for i, (left, right) in enumerate(children):
-        sizes[n + i] = sizes[left] + sizes[right]
-    first = np.zeros(2 * n - 1, dtype=np.intp)
-    # Parents come after their children, so that nothing has to be recursive.
-    for i in range(n - 2, -1, -1):
-        left, right = children[i]
-        first[left] = first[n + i]
-        first[right] = first[n + i] + sizes[left]
-    return first[:n]
+    # Steps of the golden ratio keep all of them apart, and neighbours far apart.
+    return colormaps["turbo"](np.arange(count) * 0.6180339887 % 1)
 
 
 def draw_runs(ax, codes, colors, axis):

@@ -18,11 +18,11 @@ from ._common import (
     colors_of,
     draw_runs,
     fitted_parameter,
-    leaf_places,
     read_classes,
     symbol,
     unwrap,
 )
+from ._tree_layout import last_merges, leaf_places, links, separating_height
 
 # More leaves than that have no room for their names, and upright names for less.
 _MOST_NAMES, _MOST_UPRIGHT_NAMES = 60, 20
@@ -214,7 +214,7 @@ class DendrogramDisplay:
             _, ax = plt.subplots(layout="constrained")
         self.ax_, self.figure_ = ax, ax.figure
 
-        tree, members = _last_merges(Z, n_leaves)
+        tree, members = last_merges(Z, n_leaves)
         places = leaf_places(tree)
         self.leaves_ = [members[leaf] for leaf in np.argsort(places)]
         of_leaf = np.full(n_leaves, -1)
@@ -242,7 +242,7 @@ class DendrogramDisplay:
         from matplotlib.collections import LineCollection
         from matplotlib.colors import to_rgba_array
 
-        shapes, codes = _links(tree, places, codes)
+        shapes, codes = links(tree, places, codes)
         # A code of -1 takes the last one.
         colors = np.concatenate([colors, to_rgba_array(NO_CLASS)])
         style = {
@@ -272,7 +272,7 @@ class DendrogramDisplay:
         self.cut_ = None
         if self.n_clusters is None or self.n_clusters == 1:
             return []
-        height = _separating_height(Z, self.n_clusters)
+        height = separating_height(Z, self.n_clusters)
         label = f"{self.n_clusters} clusters"
         if height is None:
             label += ":\nno height cuts\nthem out"
@@ -368,44 +368,8 @@ def _check_max_leaves(max_leaves, n_points):
     return min(int(max_leaves), n_points)
 
 
-def _last_merges(Z, n_leaves):
-    """The tree above the first merges, and the points of each of its leaves."""
-    n = len(Z) + 1
-    done = n - n_leaves
-    members = {i: [i] for i in range(n)}
-    for i, (left, right) in enumerate(Z[:done, :2].astype(np.intp).tolist()):
-        # The longer list grows, so that all of them take O(n log n).
-        small, large = sorted((members.pop(left), members.pop(right)), key=len)
-        large += small
-        members[n + i] = large
-    # Nodes of the tree above: what is left, by first point, and the merges.
-    left_over = sorted(members, key=lambda node: min(members[node]))
-    number = np.zeros(2 * n - 1, dtype=np.intp)
-    number[left_over] = np.arange(n_leaves)
-    number[n + done :] = np.arange(n_leaves, 2 * n_leaves - 1)
-    tree = Z[done:].copy()
-    tree[:, :2] = number[Z[done:, :2].astype(np.intp)]
-    return tree, [np.sort(members[node]) for node in left_over]
-
-
 def _common_code(codes):
     return codes[0] if (codes == codes[0]).all() else -1
-
-
-def _links(tree, places, codes):
-    """The line of each merge, and its class or -1."""
-    n = len(places)
-    x = np.append(places + 0.5, np.zeros(n - 1))
-    height = np.append(np.zeros(n), tree[:, 2])
-    codes = np.append(codes, np.full(n - 1, -1))
-    shapes = np.empty((n - 1, 4, 2))
-    for i, (left, right) in enumerate(tree[:, :2].astype(np.intp)):
-        node = n + i
-        x[node] = (x[left] + x[right]) / 2
-        codes[node] = codes[left] if codes[left] == codes[right] else -1
-        shapes[i, :, 0] = x[left], x[left], x[right], x[right]
-        shapes[i, :, 1] = height[left], height[node], height[node], height[right]
-    return shapes, codes[n:]
 
 
 def _height_limits(tree, cut_off):
@@ -415,10 +379,3 @@ def _height_limits(tree, cut_off):
     # Below its leaves, a tree that was cut off has nothing to show.
     bottom = max(0.0, low - 0.15 * (high - low)) if cut_off else 0.0
     return bottom, high + 0.05 * (high - bottom)
-
-
-def _separating_height(Z, n_clusters):
-    """A height above all merges that make the clusters and below those that join."""
-    done = len(Z) + 1 - n_clusters
-    low, high = Z[:done, 2].max(initial=0.0), Z[done:, 2].min()
-    return (low + high) / 2 if low < high else None

@@ -2,9 +2,9 @@
 
 from ._common import label_parameter_axis
 
-# In points: distance of a text from its mark, its height, and how far from its mark
-# it can be understood.
-_BESIDE, _TEXT_HEIGHT, _MOST_SHIFT = 6, 10, 20
+# In points: distance of a text from its mark, its height, its width with some space,
+# and how far from its mark it can be understood.
+_BESIDE, _TEXT_HEIGHT, _TEXT_WIDTH, _MOST_SHIFT = 6, 10, 40, 20
 
 
 def arrange(ax):
@@ -63,10 +63,12 @@ def _separate_texts(ax, displays):
 
     A text that would get far from its mark, or say the same again, is hidden.
     """
-    # Room for them.
-    ax.set_xlim(-0.12, 1.12)
     ax.autoscale_view()
     to_points = 72 / ax.figure.dpi
+    room = _TEXT_WIDTH / (ax.get_window_extent().width * to_points)
+    # Both sides together take at most half of the axes.
+    room = min(room, 0.25)
+    ax.set_xlim(-room / (1 - 2 * room), 1 + room / (1 - 2 * room))
     for end, side in [(0, -1), (1, 1)]:
         marks = [
             (ax.transData.transform(display.texts_[end].xy)[1] * to_points, display)
