@@ -52,6 +52,7 @@ sphinx_gallery_conf = {
         [
             "plot_rings_and_disks.py",
             "plot_digits.py",
+            "plot_displays.py",
             "plot_two_feature_blocks.py",
             "plot_entity_records.py",
             "plot_pipelines.py",

@@ -71,7 +71,7 @@ def _is_text(out):
     return out.get("name") != "stderr" and "image/png" not in out.get("data", {})
 
 
-def test_the_notebook_runs_and_gives_what_it_shows(tmp_path):
+def test_the_notebook_runs_and_gives_what_it_shows(monkeypatch, tmp_path):
     nbclient = pytest.importorskip("nbclient")
     nbformat = pytest.importorskip("nbformat")
     pytest.importorskip("ipykernel")
@@ -82,6 +82,10 @@ def test_the_notebook_runs_and_gives_what_it_shows(tmp_path):
     shown = stored_text(notebook)
     assert len(shown) > 3
 
+    # Its process must import the package that is tested, and need no way to show plots.
+    package = Path(sklearn_linkage_learn.__file__).parents[1]
+    monkeypatch.setenv("PYTHONPATH", str(package))
+    monkeypatch.setenv("MPLBACKEND", "Agg")
     client = nbclient.NotebookClient(
         notebook, timeout=120, resources={"metadata": {"path": str(tmp_path)}}
     )

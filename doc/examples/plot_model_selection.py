@@ -82,7 +82,7 @@ table.set_index("candidate")[columns].round(3)
 # better: clusters of digits are round. A mix of two metrics under Ward linkage, of the
 # upper and the lower half of the images, is no better than Ward linkage alone.
 
-X, y = make_digits_instances(30, n_classes=5, n_per_class=30, random_state=0)
+X, y = make_digits_instances(20, n_classes=5, n_per_class=30, random_state=0)
 halves = [("upper", "euclidean", slice(32)), ("lower", "euclidean", slice(32, 64))]
 candidates["learned halves"] = LearnedMetricLinkage(halves, linkage="ward", loss="cut")
 digits = compare(candidates, X, y, baseline="average", cv=5)

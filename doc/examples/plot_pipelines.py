@@ -19,7 +19,7 @@ import numpy as np
 from sklearn import config_context
 from sklearn.base import clone
 from sklearn.decomposition import PCA
-from sklearn.model_selection import GroupKFold, cross_val_score
+from sklearn.model_selection import GroupKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -65,8 +65,8 @@ for fit_on in ("each", "all"):
 # -------------------------------------
 #
 # Instances may also be stacked in one table, with the instance of each row in `groups`.
-# Then plain transformers work as they are, and so do `GroupKFold` and
-# `cross_val_score`. scikit-learn's metadata routing passes `groups` on to the learner.
+# Then plain transformers work as they are, and `GroupKFold` keeps the rows of an
+# instance together. scikit-learn's metadata routing passes `groups` on to the learner.
 
 table, labels = np.concatenate(X), np.concatenate(y)
 groups = np.repeat(np.arange(len(X)), [len(points) for points in X])
@@ -75,10 +75,15 @@ with config_context(enable_metadata_routing=True):
     learner = LearnedLinkage()
     learner.set_fit_request(groups=True).set_score_request(groups=True)
     stacked = make_pipeline(StandardScaler(), PCA(2), learner)
-    scores = cross_val_score(
-        stacked, table, labels, cv=GroupKFold(5), params={"groups": groups}
-    )
-print(scores.round(3))
+    for train, test in GroupKFold(5).split(table, groups=groups):
+        stacked.fit(table[train], labels[train], groups=groups[train])
+        score = stacked.score(table[test], labels[test], groups=groups[test])
+        print(f"score on {len(set(groups[test]))} new instances: {score:.3f}")
+
+# %%
+# From scikit-learn 1.8 on, `cross_val_score` with `params={"groups": groups}` does the
+# same. Earlier versions do not pass `groups` to the score of a pipeline, so that all
+# instances of a fold would be judged as one.
 
 # %%
 # A learned clusterer as the last step
