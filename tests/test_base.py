@@ -334,11 +334,12 @@ def test_nothing_is_printed_unless_asked_for(make, capfd):
 
 
 def test_progress_is_shown_without_tqdm(make, capfd, monkeypatch):
-    monkeypatch.setitem(sys.modules, "tqdm", None)
+    for module in ("tqdm", "tqdm.auto"):
+        monkeypatch.setitem(sys.modules, module, None)
     make(verbose=1).fit(X, Y)
     out, err = capfd.readouterr()
     assert out == ""
-    assert err.splitlines()[-1].endswith("Linkage: 5 of 5 instances")
+    assert err.endswith("Linkage, learning: 5/5 instances, 0:00:00 passed\n")
 
 
 def test_a_fitted_learner_can_be_pickled_and_its_parameters_cloned(make, fitted):
