@@ -95,7 +95,8 @@ def dask_results(backend, function, arguments, names):
         finally:
             # What ended the work matters more than a cluster that is gone.
             with suppress(Exception):
-                client.cancel(list(under_way))
+                if under_way:
+                    client.cancel(list(under_way))
 
 
 def _result_of(future, name):

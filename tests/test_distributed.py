@@ -1,4 +1,4 @@
-"""Fits on real clusters of processes, of dask and of ray."""
+"""Learning on clusters of processes: the same results, also if workers die."""
 
 import logging
 import os
@@ -7,35 +7,57 @@ import sys
 import threading
 import time
 from concurrent.futures.process import BrokenProcessPool
+from pathlib import Path
 
+import faulty
 import joblib
 import numpy as np
 import pytest
-from learners import LEARNERS, X, Y, learned, make_instances
+from learners import LEARNERS, X, Y, learned, make_instances, object_array
+from scipy.spatial.distance import pdist, squareform
+from sklearn.model_selection import GridSearchCV
+from test_determinism import LEARNERS as ALL_LEARNERS
+from test_determinism import all_bits
 
-from sklearn_linkage_learn import LearnedLinkage
+import sklearn_linkage_learn
+from sklearn_linkage_learn import LearnedLinkage, _limits
 from sklearn_linkage_learn.losses import cut_loss
 
 has_signals = pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX signals")
-N_WORKERS = 2
+# What takes no time may take some on a machine that is busy with other things.
+GENEROUS = 10.0
+
+
+@pytest.fixture(params=LEARNERS)
+def name(request):
+    return request.param
 
 
 @pytest.fixture(scope="module")
-def dask_cluster():
-    dask = pytest.importorskip("dask")
-    distributed = pytest.importorskip("distributed")
-    # A task that has been on two dead workers is given up.
-    failures = {"distributed.scheduler.allowed-failures": 1}
+def client():
+    """A client of a cluster that gives up on a task after two deaths."""
+    pytest.importorskip("distributed")
+    import dask
+    from distributed import Client, LocalCluster
+
+    allowed = {"distributed.scheduler.allowed-failures": 1}
     with (
-        dask.config.set(failures),
-        distributed.LocalCluster(
-            n_workers=N_WORKERS,
+        dask.config.set(allowed),
+        LocalCluster(
+            n_workers=2,
             threads_per_worker=1,
-            dashboard_address=None,
+            processes=True,
+            dashboard_address=":0",
             silence_logs=logging.CRITICAL,
         ) as cluster,
-        distributed.Client(cluster) as client,
+        Client(cluster) as client,
     ):
+        yield client
+
+
+@pytest.fixture
+def on_dask(client):
+    with joblib.parallel_config(backend="dask"):
         yield client
 
 
@@ -44,115 +66,193 @@ def ray_cluster():
     ray = pytest.importorskip("ray")
     from ray.util.joblib import register_ray
 
-    ray.init(
-        num_cpus=N_WORKERS,
-        include_dashboard=False,
-        logging_level=logging.CRITICAL,
-        log_to_driver=False,
-        configure_logging=False,
-    )
     register_ray()
-    yield ray
+    # Workers have to find the same package and these tests.
+    paths = [Path(__file__).parent, Path(sklearn_linkage_learn.__file__).parents[1]]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", os.pathsep.join(map(str, paths)))
+        ray.init(
+            num_cpus=2,
+            include_dashboard=False,
+            logging_level=logging.CRITICAL,
+            log_to_driver=False,
+        )
+    yield
     ray.shutdown()
 
 
-@pytest.fixture(params=["dask", "ray"])
-def on_cluster(request):
-    """A context in which work is done on a cluster."""
-    request.getfixturevalue(f"{request.param}_cluster")
-    with joblib.parallel_config(backend=request.param, n_jobs=N_WORKERS):
+@pytest.fixture
+def on_ray(ray_cluster):
+    with joblib.parallel_config(backend="ray", n_jobs=2):
         yield
 
 
-@pytest.mark.usefixtures("on_cluster")
-def test_results_on_a_cluster_are_the_same_to_the_last_bit():
-    make = LEARNERS["scaled metric"]
-    with joblib.parallel_config(backend="sequential"):
-        expected = make().fit(X, Y)
-        labels, score = expected.predict(X), expected.score(X, Y)
-    learner = make().fit(X, Y)
-    assert learned(learner) == learned(expected)
-    for ours, theirs in zip(learner.predict(X), labels, strict=True):
-        np.testing.assert_array_equal(ours, theirs)
-    assert learner.score(X, Y) == score
+def long_instances():
+    """Instances that the execution tree takes hours for, and parts of it seconds."""
+    rng = np.random.default_rng(0)
+    return rng.normal(size=(6, 1500, 4)), np.arange(6 * 1500).reshape(6, -1) % 3
 
 
-@pytest.mark.usefixtures("on_cluster")
-def test_errors_on_a_cluster_name_the_instance():
-    bad = [x.copy() for x in X]
-    bad[3][1] = 0
-    learner = LearnedLinkage(metric="cosine")
+@pytest.mark.parametrize("name", ALL_LEARNERS)
+def test_results_do_not_depend_on_a_dask_cluster(name, client):
+    make = ALL_LEARNERS[name]
+    expected = all_bits(make().fit(X, Y))
+    with joblib.parallel_config(backend="dask"):
+        assert all_bits(make().fit(X, Y)) == expected
+
+
+def test_searches_on_a_dask_cluster_can_have_fits_that_use_it_too(client):
+    search = GridSearchCV(LearnedLinkage(), {"loss": ["cut", "ari"]}, cv=2)
+    points, labels = map(object_array, make_instances(n_instances=4))
+    expected = search.fit(points, labels).cv_results_["mean_test_score"]
+    with joblib.parallel_config(backend="dask"):
+        found = search.fit(points, labels).cv_results_["mean_test_score"]
+    np.testing.assert_array_equal(found, expected)
+
+
+def test_matrices_larger_than_dask_likes_are_sent_without_a_warning(client):
+    points, labels = make_instances(n_instances=2, n=1200)
+    matrices = [squareform(pdist(p)) for p in points]
+    assert matrices[0].nbytes > 10e6
+    learner = LearnedLinkage(metric="precomputed")
+    expected = learned(learner.fit(matrices, labels))
+    with joblib.parallel_config(backend="dask"):
+        assert learned(learner.fit(matrices, labels)) == expected
+
+
+@pytest.mark.usefixtures("on_dask")
+def test_errors_of_dask_workers_name_the_instance(name):
+    learner = LEARNERS[name](loss=faulty.Refusing(len(Y[3])))
     before = vars(learner).copy()
-    with pytest.raises(ValueError, match=r"X\[3\]: metric 'cosine' gives nan"):
-        learner.fit(bad, Y)
-    assert vars(learner) == before
-
-
-def deadly_loss(n_points, marker=None):
-    """A loss that kills the process that computes it, once if there is a marker."""
-
-    def loss(Z, labels):
-        if len(labels) == n_points and (marker is None or not os.path.exists(marker)):
-            if marker is not None:
-                with open(marker, "w"):
-                    pass
-            os.kill(os.getpid(), signal.SIGKILL)
-        return cut_loss(Z, labels)
-
-    return loss
-
-
-@has_signals
-@pytest.mark.usefixtures("on_cluster")
-@pytest.mark.filterwarnings("ignore:A worker process died:RuntimeWarning")
-def test_a_fit_survives_the_death_of_a_worker(tmp_path):
-    marker = str(tmp_path / "died")
-    learner = LearnedLinkage(loss=deadly_loss(len(X[3]), marker)).fit(X, Y)
-    assert os.path.exists(marker)
-    with joblib.parallel_config(backend="sequential"):
-        expected = LearnedLinkage(loss=cut_loss).fit(X, Y)
-    assert learned(learner) == learned(expected)
-
-
-@has_signals
-@pytest.mark.usefixtures("on_cluster")
-@pytest.mark.filterwarnings("ignore:A worker process died:RuntimeWarning")
-def test_an_instance_that_kills_all_workers_is_an_error():
-    learner = LearnedLinkage()
-    learner.set_params(loss=deadly_loss(len(X[3])))
-    before = vars(learner).copy()
-    with pytest.raises(BrokenProcessPool, match=r"X\[\d\]: .* died"):
+    with pytest.raises(ValueError, match=r"^X\[3\]: loss .*: not this one$"):
         learner.fit(X, Y)
     assert vars(learner) == before
-    # Workers are back.
-    assert LearnedLinkage().fit(X[:2], Y[:2]).n_instances_ == 2
 
 
 @has_signals
-@pytest.mark.usefixtures("on_cluster")
-def test_ctrl_c_ends_a_fit_on_a_cluster():
-    def slow_loss(Z, labels):
-        time.sleep(0.05)
-        return 0.0
+@pytest.mark.usefixtures("on_dask")
+def test_a_fit_survives_the_death_of_a_dask_worker(name, tmp_path, recwarn):
+    loss = faulty.FatalOnce(len(Y[3]), str(tmp_path / "met"))
+    learner = LEARNERS[name](loss=loss).fit(X, Y)
+    assert (tmp_path / "met").exists()
+    with joblib.parallel_config(backend="threading"):
+        assert learned(learner) == learned(LEARNERS[name](loss=cut_loss).fit(X, Y))
+    assert len(recwarn) == 0
 
-    points, labels = make_instances(n_instances=40)
-    learner = LearnedLinkage(loss=slow_loss)
+
+@has_signals
+@pytest.mark.usefixtures("on_dask")
+def test_a_fit_gives_up_on_an_instance_that_kills_dask_workers():
+    learner = LearnedLinkage(loss=faulty.Fatal(len(Y[3])))
     before = vars(learner).copy()
-    timer = threading.Timer(2.0, os.kill, (os.getpid(), signal.SIGINT))
-    timer.start()
-    start = time.perf_counter()
-    with pytest.raises(KeyboardInterrupt):
-        learner.fit(points, labels)
-    assert time.perf_counter() - start < 10
+    with pytest.raises(BrokenProcessPool, match=r"^X\[3\]: 2 workers died at work"):
+        learner.fit(X, Y)
     assert vars(learner) == before
-    assert LearnedLinkage().fit(X[:2], Y[:2]).n_instances_ == 2
+    # The cluster has new workers.
+    LearnedLinkage().fit(X, Y)
 
 
-@pytest.mark.usefixtures("on_cluster")
-def test_workers_share_a_store_of_curves(tmp_path, engine_calls):
-    learner = LearnedLinkage(memory=str(tmp_path)).fit(X, Y)
+@has_signals
+def test_ctrl_c_ends_a_fit_and_frees_a_dask_cluster(on_dask):
+    sent = []
+
+    def send():
+        while not any(on_dask.processing().values()):
+            time.sleep(0.01)
+        sent.append(time.monotonic())
+        os.kill(os.getpid(), signal.SIGINT)
+
+    learner = LearnedLinkage().fit(X, Y)
+    before = vars(learner).copy()
+    thread = threading.Thread(target=send)
+    thread.start()
+    with pytest.raises(KeyboardInterrupt):
+        learner.set_params(algorithm="execution_tree").fit(*long_instances())
+    assert time.monotonic() - sent[0] < GENEROUS
+    assert vars(learner) == {**before, "algorithm": "execution_tree"}
+    thread.join()
+    learner.fit(X, Y)
+    assert time.monotonic() - sent[0] < GENEROUS
+
+
+def test_an_error_ends_the_work_of_other_dask_workers(on_dask):
+    points, labels = long_instances()
+    loss = faulty.Refusing(len(Y[3]))
+    learner = LearnedLinkage(loss=loss, algorithm="execution_tree")
+    start = time.monotonic()
+    with pytest.raises(ValueError, match=r"^X\[1\]: loss"):
+        learner.fit([points[0], X[3][:, [0, 1, 0, 1]]], [labels[0], Y[3]])
+    while any(on_dask.processing().values()):
+        time.sleep(0.01)
+    on_dask.submit(sum, [1, 2]).result()
+    LearnedLinkage().fit(X, Y)
+    assert time.monotonic() - start < GENEROUS
+
+
+def test_dask_workers_share_a_store(name, client, tmp_path, engine_calls):
+    learner = LEARNERS[name](memory=str(tmp_path))
+    with joblib.parallel_config(backend="dask"):
+        found = learned(learner.fit(X, Y))
+    assert learned(learner.fit(X, Y)) == found
     assert engine_calls == []
-    with joblib.parallel_config(backend="sequential"):
-        again = LearnedLinkage(memory=str(tmp_path)).fit(X, Y)
-    assert engine_calls == []
-    assert learned(again) == learned(learner)
+    assert learned(LEARNERS[name]().fit(X, Y)) == found
+
+
+def set_memory(n_bytes):
+    _limits._SMALL = 0 if n_bytes else 2**26
+    _limits.available_bytes = (lambda: n_bytes) if n_bytes else AVAILABLE
+
+
+AVAILABLE = _limits.available_bytes
+
+
+def test_the_memory_of_dask_workers_counts_and_not_that_of_the_client(client):
+    learner = LearnedLinkage()
+    try:
+        set_memory(1)
+        with pytest.raises(MemoryError):
+            learner.fit(X, Y)
+        with joblib.parallel_config(backend="dask"):
+            learner.fit(X, Y)
+            set_memory(None)
+            client.run(set_memory, 1)
+            with pytest.raises(MemoryError, match=r"^X\[\d\]: Computing distances"):
+                learner.fit(X, Y)
+    finally:
+        set_memory(None)
+        client.run(set_memory, None)
+
+
+# A call on ray takes seconds, to start workers.
+@pytest.mark.usefixtures("ray_cluster")
+@pytest.mark.parametrize("name", ["linkage", "scaled metric"])
+def test_results_do_not_depend_on_a_ray_cluster(name):
+    learner = LEARNERS[name]()
+    expected = learned(learner.fit(X, Y))
+    labels, score = learner.predict(X), learner.score(X, Y)
+    with joblib.parallel_config(backend="ray", n_jobs=2):
+        assert learned(learner.fit(X, Y)) == expected
+        if name == "linkage":
+            assert learner.score(X, Y) == score
+            for found, clusters in zip(learner.predict(X), labels, strict=True):
+                np.testing.assert_array_equal(found, clusters)
+
+
+@pytest.mark.usefixtures("on_ray")
+def test_errors_of_ray_workers_name_the_instance():
+    learner = LearnedLinkage(loss=faulty.Refusing(len(Y[3])))
+    before = vars(learner).copy()
+    with pytest.raises(ValueError, match=r"^X\[3\]: loss .*: not this one$"):
+        learner.fit(X, Y)
+    assert vars(learner) == before
+
+
+@has_signals
+@pytest.mark.usefixtures("on_ray")
+def test_a_fit_survives_the_death_of_a_ray_worker(tmp_path):
+    loss = faulty.FatalOnce(len(Y[3]), str(tmp_path / "met"))
+    with pytest.warns(RuntimeWarning, match="A worker process died"):
+        learner = LearnedLinkage(loss=loss).fit(X, Y)
+    assert (tmp_path / "met").exists()
+    expected = LearnedLinkage(loss=cut_loss, n_jobs=1).fit(X, Y)
+    assert learned(learner) == learned(expected)

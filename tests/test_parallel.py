@@ -1,0 +1,130 @@
+import pickle
+import sys
+import threading
+import time
+from concurrent.futures.process import BrokenProcessPool
+
+import numpy as np
+import pytest
+from learners import LEARNERS, X, Y, learned
+from sklearn.utils.parallel import Parallel
+
+from sklearn_linkage_learn import LearnedLinkage, _parallel
+from sklearn_linkage_learn._parallel import map_instances
+from sklearn_linkage_learn.losses import cut_loss
+
+NAMES = [f"X[{i}]" for i in range(5)]
+NUMBERS = [(i,) for i in range(5)]
+
+
+def test_instances_are_worked_on_at_once():
+    meeting = threading.Barrier(2, timeout=60)
+
+    def waiting(Z, labels):
+        if threading.get_ident() not in seen:
+            seen.append(threading.get_ident())
+            meeting.wait()
+        return cut_loss(Z, labels)
+
+    seen = []
+    learner = LearnedLinkage(loss=waiting, n_jobs=2).fit(X[:2], Y[:2])
+    assert len(seen) == 2
+    assert learned(learner) == learned(LearnedLinkage(loss=cut_loss).fit(X[:2], Y[:2]))
+
+
+def test_other_threads_go_on_while_the_core_works():
+    rng = np.random.default_rng(0)
+    points, labels = rng.normal(size=(2500, 2)), np.arange(2500) % 2
+    thread = threading.Thread(target=LearnedLinkage().fit, args=(points, labels))
+    interval, n_turns = sys.getswitchinterval(), 0
+    # Others have a turn only if a thread gives its own away.
+    sys.setswitchinterval(1000)
+    try:
+        thread.start()
+        while thread.is_alive():
+            time.sleep(0.001)
+            n_turns += 1
+    finally:
+        sys.setswitchinterval(interval)
+    assert n_turns > 20
+
+
+@pytest.mark.parametrize("as_they_come", ["generator", _parallel._AS_THEY_COME])
+def test_results_are_in_order_and_listeners_hear_of_each(as_they_come, monkeypatch):
+    monkeypatch.setattr(_parallel, "_AS_THEY_COME", as_they_come)
+
+    def late(i):
+        time.sleep(0.02 * (i == 0))
+        return -i
+
+    for n_jobs in (1, 2):
+        heard = []
+        assert map_instances(late, NAMES, NUMBERS, n_jobs, [heard.append]) == [
+            0,
+            -1,
+            -2,
+            -3,
+            -4,
+        ]
+        assert sorted(heard) == [0, 1, 2, 3, 4]
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_an_error_of_a_listener_is_all_that_is_heard(n_jobs):
+    def complain(i):
+        raise LookupError(i)
+
+    # Warnings are errors.
+    with pytest.raises(LookupError):
+        map_instances(abs, NAMES, NUMBERS, n_jobs, [complain])
+
+
+@pytest.mark.filterwarnings("ignore:A worker process died")
+def test_what_came_before_a_death_is_not_computed_again(monkeypatch):
+    computed = []
+
+    def compute(i):
+        computed.append(i)
+        return i
+
+    def dying(n_jobs):
+        def run(calls):
+            yield from Parallel()(calls[::-2])
+            if len(calls) > 1:
+                raise BrokenProcessPool("gone")
+
+        return run
+
+    monkeypatch.setattr(_parallel, "_parallel", dying)
+    assert map_instances(compute, NAMES, NUMBERS, None) == [0, 1, 2, 3, 4]
+    assert sorted(computed) == [0, 1, 2, 3, 4]
+
+
+def test_a_copy_of_a_stop_in_another_process_hears_its_signal_only(monkeypatch):
+    stop = _parallel._Stop()
+    copy = pickle.loads(pickle.dumps(stop))
+    stop.set()
+    copy()
+    with pytest.raises(_parallel._Stopped):
+        stop()
+
+    class Sent:
+        def was_sent(self):
+            return True
+
+    copy = pickle.loads(pickle.dumps(_parallel._Stop()))
+    copy._signal = Sent()
+    with pytest.raises(_parallel._Stopped):
+        copy()
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_an_instance_that_fails_is_named_by_any_number_of_threads(name):
+    def failing(Z, labels):
+        if len(labels) == len(Y[3]):
+            raise ValueError("not this one")
+        return cut_loss(Z, labels)
+
+    for n_jobs in (1, 2, 5):
+        with pytest.raises(ValueError, match=r"^X\[3\]: .*not this one"):
+            LEARNERS[name](loss=failing, n_jobs=n_jobs).fit(X, Y)
