@@ -67,6 +67,7 @@ sphinx_gallery_conf = {
     "min_reported_time": 1e9,
     "show_memory": False,
     "show_signature": False,
+    "write_computation_times": False,
 }
 # The gallery shows figures by itself.
 warnings.filterwarnings("ignore", message=".*non-interactive.*", category=UserWarning)

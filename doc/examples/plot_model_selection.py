@@ -65,7 +65,7 @@ candidates = {
     "single": AgglomerativeClustering(linkage="single"),
     "complete": AgglomerativeClustering(linkage="complete"),
     "Ward": AgglomerativeClustering(linkage="ward"),
-    "k-means": KMeans(n_init=3, random_state=0),
+    "k-means": KMeans(n_init=1, random_state=0),
     "HDBSCAN": HDBSCAN(min_cluster_size=10, copy=True),
     "learned": LearnedLinkage(("single", "complete"), loss="cut"),
 }
