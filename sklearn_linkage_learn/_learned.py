@@ -62,7 +62,10 @@ class LearnedLinkage(InstanceLearner):
         the tree into as many clusters as there are classes, ``"majority"`` lets
         several of the pruned clusters have one class, ``"cut"`` and ``"ari"`` judge
         the flat clusters that `predict` returns, ``"dendrogram_purity"`` the whole
-        tree. A callable gets a scipy tree and the labels, and returns a float.
+        tree. A callable gets a scipy tree and the labels, and returns a float. It is
+        called once for each cluster tree that comes up as alpha grows: if it looks at
+        heights, or at the order of merges in different parts of a tree, it may change
+        within a piece of the curve.
 
     algorithm : {"auto", "kinetic", "execution_tree"}, default="auto"
         How to compute the curves. ``"kinetic"`` repairs one cluster tree while alpha

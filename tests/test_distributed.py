@@ -2,6 +2,7 @@
 
 import logging
 import os
+import runpy
 import signal
 import sys
 import threading
@@ -256,3 +257,13 @@ def test_a_fit_survives_the_death_of_a_ray_worker(tmp_path):
     assert (tmp_path / "met").exists()
     expected = LearnedLinkage(loss=cut_loss, n_jobs=1).fit(X, Y)
     assert learned(learner) == learned(expected)
+
+
+def test_the_example_learns_on_a_cluster(monkeypatch, capsys):
+    pytest.importorskip("distributed")
+    plt = pytest.importorskip("matplotlib.pyplot")
+    monkeypatch.setattr(plt, "show", lambda: None)
+    example = Path(__file__).parents[1] / "doc" / "examples" / "plot_distributed.py"
+    runpy.run_path(str(example), run_name="__main__")
+    assert "equal: True" in capsys.readouterr().out
+    assert plt.get_fignums()

@@ -34,6 +34,7 @@ def fitted_learner(n_instances=9, seed=0, **parameters):
     return SimpleNamespace(
         loss_curve_=mean,
         instance_curves_=curves,
+        instance_weight_=np.ones(n_instances),
         alpha_=sum(interval) / 2,
         alpha_interval_=interval,
         loss_=mean.min(),

@@ -198,7 +198,7 @@ class LossCurveDisplay:
             names=names_of(getattr(learner, PARAMETERS[parameter])),
             parameter=parameter,
             loss_name=None if loss is None else name_of(loss),
-            instance_weight=getattr(learner, "instance_weight_", None),
+            instance_weight=_differing(learner.instance_weight_),
         )
 
     def plot(
@@ -318,6 +318,11 @@ def _check_band(band):
         raise ValueError(
             f"band must be None or two rising quantiles in [0, 1], got {band!r}."
         )
+
+
+def _differing(weights):
+    """The weights, or None if all are the same."""
+    return None if np.ptp(weights) == 0 else weights
 
 
 def _quantiles(values, quantiles, weights=None):
