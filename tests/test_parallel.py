@@ -70,13 +70,19 @@ def test_results_are_in_order_and_listeners_hear_of_each(as_they_come, monkeypat
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
-def test_an_error_of_a_listener_is_all_that_is_heard(n_jobs):
-    def complain(i):
-        raise LookupError(i)
+def test_an_error_of_a_listener_is_all_that_is_heard(n_jobs, recwarn):
+    go_on = threading.Event()
 
-    # Warnings are errors.
-    with pytest.raises(LookupError):
-        map_instances(abs, NAMES, NUMBERS, n_jobs, [complain])
+    def compute(i):
+        assert i == 0 or n_jobs == 1 or go_on.wait(60)
+
+    def complain(i):
+        threading.Timer(0.1, go_on.set).start()
+        raise LookupError("enough")
+
+    with pytest.raises(LookupError, match="enough"):
+        map_instances(compute, NAMES, NUMBERS, n_jobs, [complain])
+    assert len(recwarn) == 0
 
 
 @pytest.mark.filterwarnings("ignore:A worker process died")
