@@ -184,9 +184,9 @@ class InstanceLearner(CallbackSupportMixin, VersionedPickle, BaseEstimator, ABC)
         )
         family = family.bind(self)
         n_labels = [len(np.unique(labels)) for labels in instances.labels]
-        weights = instances.weights("instance_weight", instance_weight)
-        if reset and not weights.any():
-            raise ValueError("instance_weight must not be zero for all instances.")
+        weights = instances.weights(
+            "instance_weight", instance_weight, may_vanish=not reset
+        )
         if check is not None:
             self._decide_n_clusters(n_labels, weights)
             check(instances)
@@ -349,15 +349,11 @@ class InstanceLearner(CallbackSupportMixin, VersionedPickle, BaseEstimator, ABC)
         check_is_fitted(self)
         instances = self._read_new(X, y, groups=groups, labelled=True)
         weights = instances.weights("sample_weight", sample_weight)
-        if not weights.any():
-            raise ValueError("sample_weight must not be zero for all instances.")
         self._check_room(instances, "Clustering", self._family.tree_bytes)
         losses = self._map(
             _loss_of, instances, self._family, self._best, self._fitted_loss
         )
-        # Only ratios count. Sums are exact, so that the order of instances does not.
-        weights = weights / weights.max()
-        return 1.0 - math.fsum(np.multiply(losses, weights)) / math.fsum(weights)
+        return 1.0 - mean_loss(losses, weights)
 
     def linkage_matrix(self, X):
         """Return the cluster tree of an instance at the learned parameter.
@@ -422,6 +418,13 @@ class InstanceLearner(CallbackSupportMixin, VersionedPickle, BaseEstimator, ABC)
             return map_instances(
                 function, instances.names, arguments, self.n_jobs, listeners
             )
+
+
+def mean_loss(losses, weights):
+    """The weighted mean, which does not depend on the order of instances."""
+    # Only ratios count. Sums are exact.
+    weights = weights / weights.max()
+    return math.fsum(np.multiply(losses, weights)) / math.fsum(weights)
 
 
 def _measure(points, labels, family, loss, source, memory):

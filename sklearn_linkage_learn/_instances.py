@@ -79,11 +79,14 @@ class Instances:
         """The same instances with other points."""
         return replace(self, points=points)
 
-    def weights(self, name, values):
+    def weights(self, name, values, may_vanish=False):
         """One weight per instance, 1 by default; see `_read_weights`."""
         if values is None:
             return np.ones(len(self))
-        return _read_weights(name, values, self)
+        weights = _read_weights(name, values, self)
+        if not may_vanish and not weights.any():
+            raise ValueError(f"{name} must not be zero for all instances.")
+        return weights
 
 
 def all_or_nothing(method):

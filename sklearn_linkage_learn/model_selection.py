@@ -21,7 +21,7 @@ from sklearn.utils._param_validation import (
 )
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
-from ._base import InstanceLearner
+from ._base import InstanceLearner, mean_loss
 from ._errors import blame, name_of
 from ._instances import all_or_nothing, read_instances, read_labels, split_instances
 from ._interpolated import read_cluster_counts
@@ -218,8 +218,6 @@ class PerInstanceClusterer(VersionedPickle, BaseEstimator):
         check_is_fitted(self)
         instances = self._read(X, y, groups=groups, labelled=True, reset=False)
         weights = instances.weights("sample_weight", sample_weight)
-        if not weights.any():
-            raise ValueError("sample_weight must not be zero for all instances.")
         counts = [len(np.unique(labels)) for labels in instances.labels]
         losses = []
         for name, labels, found in zip(
@@ -230,7 +228,7 @@ class PerInstanceClusterer(VersionedPickle, BaseEstimator):
         ):
             with blame(name):
                 losses.append(_flat_loss(self.loss, labels, found))
-        return 1.0 - float(np.average(losses, weights=weights / weights.max()))
+        return 1.0 - mean_loss(losses, weights)
 
     def _read(self, X, y=None, **options):
         metric = getattr(self.clusterer, "metric", None)
