@@ -139,7 +139,7 @@ def map_instances(function, names, arguments, n_jobs, listeners=()):
     to_workers = dask_signal(backend)
     stop = _Stop(to_workers)
     calls = [
-        (stop, i, name, function, args)
+        (i, stop, name, function, args)
         for i, (name, args) in enumerate(zip(names, arguments, strict=True))
     ]
     if to_workers is None:
@@ -171,7 +171,9 @@ def _abandon(results):
         results.close()
 
 
-def _call(stop, i, name, function, args):
+def _call(i, stop, name, function, args):
+    # Number first: dask before 2024.12 takes a tuple that begins with a callable for a
+    # task of its own.
     with blame(name):
         return i, stop.run(function, *args)
 
