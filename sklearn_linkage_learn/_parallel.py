@@ -12,9 +12,7 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
 from contextvars import copy_context
 
-import joblib
 from joblib.parallel import get_active_backend
-from sklearn.utils.fixes import parse_version
 from sklearn.utils.parallel import Parallel, delayed
 
 from ._core.interrupts import on_check
@@ -24,11 +22,6 @@ from ._errors import blame
 
 # How often workers may die before one more result has come in.
 _MOST_DEATHS = 3
-
-# What came before the death of a worker need not be computed again, in any order.
-_AS_THEY_COME = "generator"
-if parse_version(joblib.__version__) >= parse_version("1.4"):
-    _AS_THEY_COME = "generator_unordered"
 
 
 class _Stopped(Exception):
@@ -216,5 +209,7 @@ def _deaths():
 def _parallel(n_jobs):
     """Threads by default, and results as they come unless a backend only has all."""
     backend, _ = get_active_backend(prefer="threads")
-    return_as = _AS_THEY_COME if backend.supports_return_generator else "list"
+    # What came before the death of a worker need not be computed again, in any order.
+    any_order = backend.supports_return_generator
+    return_as = "generator_unordered" if any_order else "list"
     return Parallel(n_jobs=n_jobs, prefer="threads", return_as=return_as)
