@@ -49,10 +49,7 @@ def test_other_threads_go_on_while_the_core_works():
     assert n_turns > 20
 
 
-@pytest.mark.parametrize("as_they_come", ["generator", _parallel._AS_THEY_COME])
-def test_results_are_in_order_and_listeners_hear_of_each(as_they_come, monkeypatch):
-    monkeypatch.setattr(_parallel, "_AS_THEY_COME", as_they_come)
-
+def test_results_are_in_order_and_listeners_hear_of_each():
     def late(i):
         time.sleep(0.02 * (i == 0))
         return -i
