@@ -18,6 +18,9 @@ else:
         "libraries": ["m"],
     }
 
+# The files are compiled side by side.
+OPTIONS_OF_BUILD = {"build_ext": {"parallel": os.cpu_count()}}
+
 # .ci/sanitize asks for a core in which every access to memory is checked. Python asks
 # for integers that wrap around, which would keep overflows from being found.
 CHECKED = os.environ.get("LINKAGE_LEARN_CHECKED") == "1"
@@ -32,6 +35,7 @@ if CHECKED:
     ]
 
 setup(
+    options=OPTIONS_OF_BUILD,
     ext_modules=cythonize(
         [
             Extension(
@@ -48,5 +52,5 @@ setup(
             "embedsignature": True,
         },
         force=CHECKED,
-    )
+    ),
 )

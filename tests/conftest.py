@@ -1,4 +1,5 @@
 import os
+import signal
 import sys
 from pathlib import Path
 
@@ -9,6 +10,10 @@ from hypothesis import settings
 os.environ.setdefault("MPLBACKEND", "Agg")
 # scikit-learn's estimator checks skip those of other array types without it.
 os.environ.setdefault("SCIPY_ARRAY_API", "1")
+
+# Shells start what is in the background without Ctrl-C, which tests send themselves.
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # `python -m pytest` puts the checkout in front of the installed package. If its core
 # was not compiled in place, only the installed one can be imported.
