@@ -66,7 +66,7 @@ def dask_results(backend, function, arguments, names):
         How errors call the instances.
     """
     import dask
-    from distributed import as_completed
+    from distributed import KilledWorker, as_completed
 
     client, options = backend.client, getattr(backend, "submit_kwargs", {})
     n_threads, config = _Threads(backend), get_config()
@@ -74,7 +74,17 @@ def dask_results(backend, function, arguments, names):
 
     def take():
         future = next(finished)
-        return _result_of(future, names[under_way.pop(future)])
+        i = under_way.pop(future)
+        try:
+            return future.result()
+        except KilledWorker as error:
+            # dask suspects all that a dead worker had, also what only waited there.
+            others = [j for f, j in under_way.items() if f.status == "error"]
+            suspects = " or ".join(names[j] for j in sorted([i, *others]))
+            raise BrokenProcessPool(
+                f"{suspects}: {error.allowed_failures + 1} workers died at work on it. "
+                "Often there is too little memory: give workers more, or fewer threads."
+            ) from error
 
     # Arguments go with their task, so that dask can give it to another worker. It
     # advises against that for large data, not knowing that no other task needs them
@@ -97,18 +107,6 @@ def dask_results(backend, function, arguments, names):
             with suppress(Exception):
                 if under_way:
                     client.cancel(list(under_way))
-
-
-def _result_of(future, name):
-    from distributed import KilledWorker
-
-    try:
-        return future.result()
-    except KilledWorker as error:
-        raise BrokenProcessPool(
-            f"{name}: {error.allowed_failures + 1} workers died at work on it. Often "
-            "there is too little memory: give workers more, or fewer threads."
-        ) from error
 
 
 class _Threads:

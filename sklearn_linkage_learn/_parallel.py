@@ -150,18 +150,11 @@ def map_instances(function, names, arguments, n_jobs, listeners=()):
                 stop()
     except BaseException as error:
         stop.set()
-        _abandon(results)
+        results.close()
         if isinstance(error, _Stopped) and stop.interrupt is not None:
             raise stop.interrupt from None
         raise
     return [found[i] for i in range(len(calls))]
-
-
-def _abandon(results):
-    """Close a generator of results, of which joblib would warn."""
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", ".* tasks (which|have)", UserWarning)
-        results.close()
 
 
 def _call(i, stop, name, function, args):
@@ -206,10 +199,21 @@ def _deaths():
     return BrokenProcessPool, *of_ray
 
 
+class _QuietParallel(Parallel):
+    """Without joblib's warning of results that are not wanted any more.
+
+    A filter of warnings would not do: it is for all threads, and those at work set and
+    reset filters of their own.
+    """
+
+    def _warn_exit_early(self):
+        pass
+
+
 def _parallel(n_jobs):
     """Threads by default, and results as they come unless a backend only has all."""
     backend, _ = get_active_backend(prefer="threads")
     # What came before the death of a worker need not be computed again, in any order.
     any_order = backend.supports_return_generator
     return_as = "generator_unordered" if any_order else "list"
-    return Parallel(n_jobs=n_jobs, prefer="threads", return_as=return_as)
+    return _QuietParallel(n_jobs=n_jobs, prefer="threads", return_as=return_as)

@@ -26,7 +26,9 @@ from sklearn_linkage_learn.losses import cut_loss
 
 has_signals = pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX signals")
 # What takes no time may take some on a machine that is busy with other things.
-GENEROUS = 10.0
+GENEROUS = 60.0
+# So may new workers, after deaths.
+DASK = {"backend": "dask", "wait_for_workers_timeout": 120}
 
 
 @pytest.fixture(params=LEARNERS)
@@ -58,7 +60,7 @@ def client():
 
 @pytest.fixture
 def on_dask(client):
-    with joblib.parallel_config(backend="dask"):
+    with joblib.parallel_config(**DASK):
         yield client
 
 
@@ -100,7 +102,7 @@ def long_instances():
 def test_results_do_not_depend_on_a_dask_cluster(name, client):
     make = ALL_LEARNERS[name]
     expected = all_bits(make().fit(X, Y))
-    with joblib.parallel_config(backend="dask"):
+    with joblib.parallel_config(**DASK):
         assert all_bits(make().fit(X, Y)) == expected
 
 
@@ -108,7 +110,7 @@ def test_searches_on_a_dask_cluster_can_have_fits_that_use_it_too(client):
     search = GridSearchCV(LearnedLinkage(), {"loss": ["cut", "ari"]}, cv=2)
     points, labels = map(object_array, make_instances(n_instances=4))
     expected = search.fit(points, labels).cv_results_["mean_test_score"]
-    with joblib.parallel_config(backend="dask"):
+    with joblib.parallel_config(**DASK):
         found = search.fit(points, labels).cv_results_["mean_test_score"]
     np.testing.assert_array_equal(found, expected)
 
@@ -119,7 +121,7 @@ def test_matrices_larger_than_dask_likes_are_sent_without_a_warning(client):
     assert matrices[0].nbytes > 10e6
     learner = LearnedLinkage(metric="precomputed")
     expected = learned(learner.fit(matrices, labels))
-    with joblib.parallel_config(backend="dask"):
+    with joblib.parallel_config(**DASK):
         assert learned(learner.fit(matrices, labels)) == expected
 
 
@@ -148,7 +150,9 @@ def test_a_fit_survives_the_death_of_a_dask_worker(name, tmp_path, recwarn):
 def test_a_fit_gives_up_on_an_instance_that_kills_dask_workers():
     learner = LearnedLinkage(loss=faulty.Fatal(len(Y[3])))
     before = vars(learner).copy()
-    with pytest.raises(BrokenProcessPool, match=r"^X\[3\]: 2 workers died at work"):
+    # Others may have waited for the same workers.
+    message = r"^(X\[\d\] or )*X\[3\]( or X\[\d\])*: 2 workers died at work"
+    with pytest.raises(BrokenProcessPool, match=message):
         learner.fit(X, Y)
     assert vars(learner) == before
     # The cluster has new workers.
@@ -194,7 +198,7 @@ def test_an_error_ends_the_work_of_other_dask_workers(on_dask):
 
 def test_dask_workers_share_a_store(name, client, tmp_path, engine_calls):
     learner = LEARNERS[name](memory=str(tmp_path))
-    with joblib.parallel_config(backend="dask"):
+    with joblib.parallel_config(**DASK):
         # joblib may drop what is stored if two processes begin a new store at once.
         learner.fit(X[:1], Y[:1])
         found = learned(learner.fit(X, Y))
@@ -217,7 +221,7 @@ def test_the_memory_of_dask_workers_counts_and_not_that_of_the_client(client):
         set_memory(1)
         with pytest.raises(MemoryError):
             learner.fit(X, Y)
-        with joblib.parallel_config(backend="dask"):
+        with joblib.parallel_config(**DASK):
             learner.fit(X, Y)
             set_memory(None)
             client.run(set_memory, 1)
@@ -228,19 +232,17 @@ def test_the_memory_of_dask_workers_counts_and_not_that_of_the_client(client):
         client.run(set_memory, None)
 
 
-# A call on ray takes seconds, to start workers.
+# A call on ray takes seconds, to start workers; what other learners send to workers is
+# tested with dask.
 @pytest.mark.usefixtures("ray_cluster")
-@pytest.mark.parametrize("name", ["linkage", "scaled metric"])
-def test_results_do_not_depend_on_a_ray_cluster(name):
-    learner = LEARNERS[name]()
+def test_results_do_not_depend_on_a_ray_cluster():
+    learner = LEARNERS["scaled metric"]()
     expected = learned(learner.fit(X, Y))
-    labels, score = learner.predict(X), learner.score(X, Y)
+    labels = learner.predict(X)
     with joblib.parallel_config(backend="ray", n_jobs=2):
         assert learned(learner.fit(X, Y)) == expected
-        if name == "linkage":
-            assert learner.score(X, Y) == score
-            for found, clusters in zip(learner.predict(X), labels, strict=True):
-                np.testing.assert_array_equal(found, clusters)
+        for found, clusters in zip(learner.predict(X), labels, strict=True):
+            np.testing.assert_array_equal(found, clusters)
 
 
 @pytest.mark.usefixtures("on_ray")

@@ -2,6 +2,7 @@ import pickle
 import sys
 import threading
 import time
+import warnings
 from concurrent.futures.process import BrokenProcessPool
 
 import numpy as np
@@ -131,3 +132,18 @@ def test_an_instance_that_fails_is_named_by_any_number_of_threads(name):
     for n_jobs in (1, 2, 5):
         with pytest.raises(ValueError, match=r"^X\[3\]: .*not this one"):
             LEARNERS[name](loss=failing, n_jobs=n_jobs).fit(X, Y)
+
+
+def test_results_that_are_not_wanted_are_dropped_without_a_warning():
+    def busy(i):
+        # As threads do that set filters for themselves: there is one set for all.
+        while i and time.monotonic() < deadline:
+            warnings.simplefilter("error")
+            time.sleep(0.001)
+
+    def fail(i):
+        raise LookupError(i)
+
+    deadline = time.monotonic() + 0.5
+    with pytest.raises(LookupError):
+        map_instances(busy, NAMES, NUMBERS, 2, [fail])

@@ -23,7 +23,7 @@ from sklearn_linkage_learn.datasets import make_digits_instances
 from sklearn_linkage_learn.plotting import LossCurveDisplay
 
 if __name__ == "__main__":
-    X, y = make_digits_instances(24, n_per_class=60, random_state=0)
+    X, y = make_digits_instances(24, n_per_class=40, random_state=0)
     alone = LearnedLinkage(("average", "complete")).fit(X, y)
 
     with (
