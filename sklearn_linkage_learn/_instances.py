@@ -221,7 +221,7 @@ def read_metrics_input(estimator, X, precomputed):
     with blame("X"):
         if not precomputed:
             return _read_points(estimator, X, n_matrices=0, reset=True)
-        if is_sequence(X) and any(_ndim(item) == 2 for item in X):
+        if is_sequence(X) and any(n_dimensions(item) == 2 for item in X):
             X = _read_matrices(X, len(X), estimator)
             return list(validate_data(estimator, X, allow_nd=True))
         X = read_table(X, partial(validate_data, estimator, allow_nd=True), False)
@@ -235,10 +235,10 @@ def read_metrics_input(estimator, X, precomputed):
         return list(_read_matrices(X, len(X), estimator))
 
 
-def _ndim(item):
+def n_dimensions(item):
     """Number of dimensions, of nested sequences by their first items."""
     if is_sequence(item):
-        return 1 + (_ndim(next(iter(item))) if len(item) else 0)
+        return 1 + (n_dimensions(next(iter(item))) if len(item) else 0)
     if hasattr(item, "ndim"):
         return item.ndim
     return np.ndim(np.asarray(item)) if hasattr(item, "__array__") else 0
@@ -247,10 +247,10 @@ def _ndim(item):
 def _is_collection(X, ndim):
     """Whether X holds instances of `ndim` dimensions, and is not one itself."""
     if not is_sequence(X):
-        return _ndim(X) > ndim
+        return n_dimensions(X) > ndim
     if len(X) == 0:
         raise ValueError("X holds no instances, at least one is expected.")
-    return any(_ndim(item) >= ndim for item in X)
+    return any(n_dimensions(item) >= ndim for item in X)
 
 
 def _read_points(estimator, X, n_matrices, reset, finite=True):
@@ -313,7 +313,7 @@ def _read_matrix(X, estimator):
 
 def _read_matrices(X, count, estimator):
     """Validate one distance matrix for each metric, of the same points."""
-    if _ndim(X) != 3 or len(X) != count:
+    if n_dimensions(X) != 3 or len(X) != count:
         if is_sequence(X):
             found = f"{len(X)} item(s)"
         else:
@@ -360,7 +360,7 @@ def _read_collection(estimator, X, y, labelled, n_matrices, reset):
 def _one_for_each(y, n_instances):
     """The labels of each instance of a collection."""
     y = list(y) if hasattr(y, "__iter__") and not isinstance(y, str) else [y]
-    if not any(_ndim(item) for item in y):
+    if not any(n_dimensions(item) for item in y):
         raise ValueError(
             f"y must hold one 1-D array of labels for each of the {n_instances} "
             f"instances of X, found a flat sequence of {len(y)} values."

@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator, _fit_context, clone, is_clusterer
 from sklearn.metrics import adjusted_rand_score
 from sklearn.metrics.cluster import contingency_matrix
 from sklearn.model_selection import check_cv
+from sklearn.model_selection._split import GroupsConsumerMixin
 from sklearn.pipeline import Pipeline
 from sklearn.utils._param_validation import (
     HasMethods,
@@ -23,8 +24,14 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from ._base import InstanceLearner, mean_loss
 from ._errors import blame, name_of
-from ._instances import all_or_nothing, read_instances, read_labels, split_instances
-from ._interpolated import read_cluster_counts
+from ._instances import (
+    all_or_nothing,
+    n_dimensions,
+    read_instances,
+    read_labels,
+    split_instances,
+)
+from ._interpolated import InterpolatedLinkage, read_cluster_counts
 from ._parallel import map_instances
 from ._pickling import VersionedPickle
 from ._progress import shown_progress
@@ -69,7 +76,9 @@ class PerInstanceClusterer(VersionedPickle, BaseEstimator):
     clusterer : clusterer of scikit-learn
         Such as :class:`~sklearn.cluster.AgglomerativeClustering`,
         :class:`~sklearn.cluster.HDBSCAN` or :class:`~sklearn.cluster.KMeans`. If its
-        `metric` is ``"precomputed"``, instances are distance matrices.
+        `metric` is ``"precomputed"``, instances are distance matrices; those of an
+        :class:`~sklearn_linkage_learn.InterpolatedLinkage` with a `beta` are as many
+        matrices as it weights.
 
     loss : {"cut", "ari"} or callable, default="cut"
         What `score` judges clusters by: the least fraction of misplaced points over
@@ -233,6 +242,8 @@ class PerInstanceClusterer(VersionedPickle, BaseEstimator):
     def _read(self, X, y=None, **options):
         metric = getattr(self.clusterer, "metric", None)
         n_matrices = int(isinstance(metric, str) and metric == "precomputed")
+        if n_matrices and isinstance(self.clusterer, InterpolatedLinkage):
+            n_matrices = _n_weights(self.clusterer.beta)
         return read_instances(self, X, y, n_matrices=n_matrices, **options)
 
     def _cluster(self, instances, counts):
@@ -243,8 +254,15 @@ class PerInstanceClusterer(VersionedPickle, BaseEstimator):
         return map_instances(_clusters_of, instances.names, arguments, self.n_jobs)
 
 
+def _n_weights(beta):
+    """The number of distance matrices that a weight, or weights, are for."""
+    if beta is None:
+        return 1
+    return 2 if isinstance(beta, Real) else len(beta)
+
+
 def _clusters_of(clusterer, points, n_clusters):
-    if len(points) == 1:
+    if points.shape[-2] == 1:
         return np.zeros(1, dtype=np.int64)
     clusterer = clone(clusterer)
     name = None if n_clusters is None else _count_parameter(clusterer)
@@ -384,7 +402,7 @@ def compare(
     if baseline not in estimators:
         raise ValueError(f"baseline must be one of {[*estimators]}, got {baseline!r}.")
     points, labels = _as_lists(X, y, groups)
-    splits = list(check_cv(cv).split(np.arange(len(points))))
+    splits = _splits(cv, len(points))
 
     jobs = [(name, split) for split in range(len(splits)) for name in estimators]
     title = "compare" if verbose else None
@@ -446,8 +464,20 @@ def _as_lists(X, y, groups):
         instances.names, instances.points, instances.labels, strict=True
     ):
         with blame(name.replace("X", "y", 1)):
-            labels.append(read_labels(target, _num_samples(points)))
+            labels.append(read_labels(target, _n_points(points)))
     return instances.points, labels
+
+
+def _n_points(points):
+    # Distances under several metrics are matrices of the same points.
+    return _num_samples(points[0] if n_dimensions(points) == 3 else points)
+
+
+def _splits(cv, n_instances):
+    splitter, instances = check_cv(cv), np.arange(n_instances)
+    # To a splitter of groups, which suits stacked tables, each instance is one.
+    groups = instances if isinstance(splitter, GroupsConsumerMixin) else None
+    return list(splitter.split(instances, groups=groups))
 
 
 def _judge(estimator, points, labels, train, test, loss, n_clusters):

@@ -1,6 +1,7 @@
 """Transformers of scikit-learn, applied to instances."""
 
 from copy import deepcopy
+from functools import reduce
 
 import numpy as np
 from scipy import sparse
@@ -136,7 +137,7 @@ class PerInstance(
         transformed : see `transform`
         """
         instances = self._fit(X, y, groups, transform=True)
-        return _like_input(instances)
+        return _like_input(instances, X)
 
     @all_or_nothing
     @_fit_context(prefer_skip_nested_validation=False)
@@ -177,7 +178,7 @@ class PerInstance(
             _, results = self._fit_each(instances, transform=True)
         else:
             results = self._apply(instances)
-        return _like_input(instances.replace(results))
+        return _like_input(instances.replace(results), X)
 
     def _check_features(self, points, reset):
         _check_feature_names(self, points, reset=reset)
@@ -250,12 +251,16 @@ def _named(instances):
     return zip(instances.names, instances.points, strict=True)
 
 
-def _like_input(instances):
+def _like_input(instances, X):
     """Give the points of instances the form of the input that these came in."""
     if instances.single or instances.rows is None:
         return instances.points[0] if instances.single else instances.points
     order = np.argsort(np.concatenate(instances.rows))
-    return _safe_indexing(_stacked(instances.points), order)
+    table = _safe_indexing(_stacked(instances.points), order)
+    if hasattr(table, "iloc"):
+        # Rows keep their names, or have those of a new table.
+        table.index = X.index if hasattr(X, "iloc") else range(len(table))
+    return table
 
 
 def _stacked(tables):
@@ -268,4 +273,6 @@ def _stacked(tables):
         import pandas as pd
 
         return pd.concat(tables, ignore_index=True)
+    if all(hasattr(table, "vstack") for table in tables):  # of polars
+        return reduce(lambda table, more: table.vstack(more), tables)
     return np.concatenate(list(map(np.asarray, tables)))

@@ -20,7 +20,10 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import adjusted_rand_score
 from sklearn.model_selection import (
     GridSearchCV,
+    GroupKFold,
     KFold,
+    LeaveOneGroupOut,
+    LeaveOneOut,
     RepeatedKFold,
     ShuffleSplit,
     cross_val_score,
@@ -247,6 +250,44 @@ def test_forms_threads_and_routing_do_not_change_a_comparison():
     with config_context(enable_metadata_routing=True):
         routed = compare(CANDIDATES, X, Y, cv=3)
     pd.testing.assert_frame_equal(routed[columns], expected)
+
+
+def test_splitters_of_groups_split_instances():
+    candidates = {"average": AVERAGE, "learned": LearnedLinkage(loss="cut")}
+    expected = compare(candidates, X, Y, cv=LeaveOneOut())
+    found = compare(candidates, TABLE, LABELS, groups=GROUPS, cv=LeaveOneGroupOut())
+    assert list(found["loss"]) == list(expected["loss"])
+    details = compare(candidates, X, Y, cv=GroupKFold(3), details=True)
+    assert sorted(details["instance"]) == sorted([*range(7), *range(7)])
+
+
+def test_candidates_may_mix_precomputed_metrics():
+    pairs = [
+        np.stack([squareform(pdist(points[:, [c]])) for c in (0, 1)]) for points in X
+    ]
+    candidates = {
+        "across": InterpolatedLinkage(metric="precomputed", beta=0.0),
+        "both": InterpolatedLinkage(metric="precomputed", beta=[1, 1]),
+        "learned": LearnedMetricLinkage("precomputed", loss="cut"),
+    }
+    blocks = [("across", "euclidean", [0]), ("up", "euclidean", [1])]
+    expected = compare(
+        {
+            "across": InterpolatedLinkage(metric=blocks, beta=0.0),
+            "both": InterpolatedLinkage(metric=blocks, beta=[1, 1]),
+            "learned": LearnedMetricLinkage(blocks, loss="cut"),
+        },
+        X,
+        Y,
+        cv=3,
+    )
+    for form in (pairs, [list(pair) for pair in pairs]):
+        table = compare(candidates, form, Y, cv=3)
+        assert list(table["loss"]) == list(expected["loss"])
+    with pytest.raises(ValueError, match=r"y\[1\]: Found 16 label\(s\) for 17 point"):
+        compare(candidates, pairs, [Y[0], Y[0], *Y[2:]], cv=3)
+    one = PerInstanceClusterer(candidates["across"]).fit(pairs, Y)
+    assert one.predict(pairs[0][:, :1, :1], n_clusters=1).tolist() == [0]
 
 
 def test_candidates_may_have_to_find_the_number_of_clusters():

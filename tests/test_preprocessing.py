@@ -152,6 +152,33 @@ def test_output_of_pandas_has_names(fit_on):
     )
 
 
+@pytest.mark.parametrize("fit_on", ["each", "all"])
+def test_rows_of_a_stacked_frame_keep_their_names(fit_on):
+    scaler = PerInstance(StandardScaler(), fit_on=fit_on).set_output(transform="pandas")
+    names = [f"row {i}" for i in SHUFFLED]
+    table = pd.DataFrame(TABLE[SHUFFLED], index=names, columns=["x", "y"])
+    groups = GROUPS[SHUFFLED]
+    made = scaler.fit_transform(table, groups=groups)
+    assert list(made.index) == names
+    pd.testing.assert_frame_equal(made, scaler.transform(table, groups=groups))
+    unnamed = scaler.fit_transform(TABLE[SHUFFLED], groups=groups)
+    assert list(unnamed.index) == list(range(len(TABLE)))
+    np.testing.assert_allclose(made, unnamed)
+
+
+@pytest.mark.parametrize("fit_on", ["each", "all"])
+def test_stacked_tables_of_polars_stay_such(fit_on):
+    pl = pytest.importorskip("polars")
+    scaler = PerInstance(StandardScaler(), fit_on=fit_on).set_output(transform="polars")
+    table = pl.DataFrame(TABLE[SHUFFLED], schema=["x", "y"])
+    made = scaler.fit_transform(table, groups=GROUPS[SHUFFLED])
+    assert isinstance(made, pl.DataFrame)
+    assert made.columns == ["x", "y"]
+    expected = clone(scaler).set_output(transform="default")
+    expected = expected.fit_transform(TABLE[SHUFFLED], groups=GROUPS[SHUFFLED])
+    np.testing.assert_allclose(made.to_numpy(), expected)
+
+
 def test_sparse_tables_stay_sparse():
     tables = [sparse.csr_matrix(points) for points in X]
     scaler = PerInstance(StandardScaler(with_mean=False), fit_on="all")
