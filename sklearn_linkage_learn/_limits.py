@@ -39,6 +39,7 @@ _ADVICE = {
         "Labels are counted for every cluster: merge some of them, or take a sample of "
         "at most {most:,} of the points."
     ),
+    "Drawing": "Draw a sample of at most {most:,} of them.",
     "Computing distances of": "Take a sample of at most {most:,} of them.",
 }
 

@@ -275,13 +275,11 @@ class PiecewiseConstant:
         """
         if ax is None:
             ax = import_pyplot("PiecewiseConstant.plot").gca()
-        artist = ax.stairs(
-            self._values, self._breakpoints, **{"baseline": None, **kwargs}
-        )
+        artist = _stairs(ax, self, **{"baseline": None, **kwargs})
         if not self.is_exact:
-            ax.stairs(
-                self._values,
-                self._breakpoints,
+            _stairs(
+                ax,
+                self,
                 baseline=self._lower,
                 fill=True,
                 alpha=0.3,
@@ -381,6 +379,18 @@ def import_pyplot(caller):
             f"{caller} needs matplotlib: pip install 'sklearn-linkage-learn[plot]'"
         ) from error
     return plt
+
+
+def _stairs(ax, curve, baseline, **kwargs):
+    """Draw the steps of a curve by :meth:`matplotlib.axes.Axes.stairs`.
+
+    That takes minutes to find the limits of 100,000 steps, so it gets two of them.
+    """
+    extremes = [curve.values.min(), curve.values.max()]
+    lowest = None if baseline is None else np.min(baseline)
+    artist = ax.stairs(extremes, [0, 0.5, 1], baseline=lowest, **kwargs)
+    artist.set_data(curve.values, curve.breakpoints, baseline)
+    return artist
 
 
 def _combine(curves, weights, divisor):

@@ -98,6 +98,20 @@ def test_a_group_and_a_single_instance_are_named(room, no_work):
         assert vars(clusterer) == vars(InterpolatedLinkage(**params))
 
 
+def test_a_picture_that_is_too_large_is_refused_before_work(room, request):
+    plotting = pytest.importorskip("sklearn_linkage_learn.plotting")
+    pytest.importorskip("matplotlib")
+    learner = LearnedLinkage().fit(X[:1], Y[:1])
+    request.getfixturevalue("no_work")
+    room(10_000)
+    for display, work in [
+        (plotting.ClusterStripDisplay, "Drawing"),
+        (plotting.DendrogramDisplay, "Clustering"),
+    ]:
+        message = refusal(display.from_estimator, learner, X[2], Y[2])
+        assert message.startswith(f"X: {work} 40 points takes about ")
+
+
 def test_the_sample_that_is_advised_fits(room):
     rng = np.random.default_rng(1)
     points, labels = rng.normal(size=(1000, 2)), np.arange(1000) % 3

@@ -2,7 +2,7 @@ import math
 import pickle
 import sys
 from fractions import Fraction
-from time import perf_counter
+from time import process_time
 
 import numpy as np
 import pytest
@@ -307,6 +307,7 @@ def test_plot_draws_the_steps():
     assert_array_equal(edges, curve.breakpoints)
     assert artist.get_label() == "loss"
     assert list(ax.patches) == [artist]
+    assert_array_equal(ax.dataLim.extents, [0, 1, 1, 2])
     assert curve.plot().axes is ax
 
 
@@ -317,6 +318,7 @@ def test_plot_shades_the_uncertified_gap():
     curve.plot(ax)
     shade = ax.patches[1].get_data()
     assert_array_equal(shade.baseline, [0.5, 2])
+    assert_array_equal(ax.dataLim.extents, [0, 0.5, 1, 2])
 
 
 def test_plot_without_matplotlib_names_the_extra(monkeypatch):
@@ -325,11 +327,15 @@ def test_plot_without_matplotlib_names_the_extra(monkeypatch):
         PiecewiseConstant([0, 1], [1]).plot()
 
 
-def test_mean_of_a_thousand_curves_takes_well_below_a_second():
+def test_mean_of_a_thousand_curves_takes_the_time_of_a_few_sorts():
     rng = np.random.default_rng(9)
     values = VALUES["fractions"](rng)
     curves = [random_curve(rng, 400, values=values) for _ in range(1000)]
-    start = perf_counter()
+    breakpoints = np.concatenate([curve.breakpoints for curve in curves])
+    # Unlike seconds, this is the same on slow and busy machines: about 2.5.
+    start = process_time()
+    np.argsort(breakpoints, kind="stable")
+    middle = process_time()
     mean = PiecewiseConstant.mean(curves)
-    assert perf_counter() - start < 0.5
+    assert process_time() - middle < 15 * (middle - start)
     assert mean.n_pieces > 380_000

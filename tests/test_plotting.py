@@ -52,6 +52,18 @@ def test_display_draws_the_mean_curve():
     assert display.figure_ is display.ax_.figure
 
 
+@pytest.mark.parametrize("n_pieces, code", [(100, 0), (30_000, 1)])
+def test_a_legend_is_not_fitted_into_many_steps(n_pieces, code):
+    # Code 0 is "best", which takes minutes then.
+    learner = fitted_learner(n_instances=1)
+    values = np.arange(n_pieces) % 7 / 7
+    learner.loss_curve_ = PiecewiseConstant(np.linspace(0, 1, n_pieces + 1), values)
+    display = LossCurveDisplay.from_estimator(learner)
+    assert display.ax_.get_legend()._loc == code
+    LossCurveDisplay.from_estimator(learner, ax=display.ax_)
+    assert display.ax_.get_legend()._loc == code
+
+
 def test_display_draws_on_the_given_axes():
     _, (left, right) = plt.subplots(1, 2)
     display = LossCurveDisplay.from_estimator(fitted_learner(), ax=right)
@@ -93,6 +105,16 @@ def test_optimum_and_both_ends_are_marked_with_their_losses():
     assert (x[0], y[0]) == (learner.alpha_, learner.loss_)
     expected = f"{learner.loss_:.3f} at $\\alpha$ = {learner.alpha_:.3f}"
     assert display.ax_.get_legend().get_texts()[-1].get_text() == expected
+
+
+def test_losses_of_the_ends_stand_beside_the_curve():
+    display = LossCurveDisplay.from_estimator(fitted_learner())
+    display.figure_.canvas.draw()
+    left, right = (text.get_window_extent() for text in display.texts_)
+    start, stop = display.ax_.transData.transform([(0, 0), (1, 0)])[:, 0]
+    frame = display.ax_.get_window_extent()
+    assert frame.x0 < left.x0 < left.x1 < start
+    assert stop < right.x0 < right.x1 < frame.x1
 
 
 def test_axes_name_the_linkages_at_the_ends():

@@ -18,7 +18,7 @@ from sklearn_linkage_learn import (
     LearnedMetricLinkage,
 )
 from sklearn_linkage_learn.datasets import make_rings_and_disks
-from sklearn_linkage_learn.plotting import ClusterStripDisplay
+from sklearn_linkage_learn.plotting import ClusterStripDisplay, DendrogramDisplay
 from sklearn_linkage_learn.plotting._cluster_strip import match_clusters
 
 plt = pytest.importorskip("matplotlib.pyplot")
@@ -194,6 +194,16 @@ def test_a_callable_loss_gets_the_labels_as_they_are():
     display = ClusterStripDisplay.from_estimator(learner, X[0], names[0])
     assert set(seen) == {"left", "right"}
     assert display.loss_ax_.get_ylabel() == "loss\nloss"
+
+
+def test_lines_are_seen_on_dark_paper():
+    learner = LearnedLinkage().fit(X, Y)
+    with plt.style.context("dark_background"):
+        strip = ClusterStripDisplay.from_estimator(learner, X[0], Y[0])
+        tree = DendrogramDisplay.from_estimator(learner, X[0], Y[0])
+    lines = [strip.line_.get_edgecolor(), strip.loss_ax_.lines[0].get_color()]
+    for color in [*lines, tree.cut_.get_color()]:
+        assert plt.matplotlib.colors.to_hex(color) == "#ffffff"
 
 
 def test_plot_draws_again_on_given_axes():

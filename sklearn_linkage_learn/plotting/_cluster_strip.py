@@ -275,8 +275,12 @@ class ClusterStripDisplay:
             self.ax_.axhline(end, color="white", linewidth=0.8)
 
     def _draw_loss(self):
+        from matplotlib import rcParams
+
         self.loss_ax_ = self.ax_.inset_axes([0, 1.04, 1, 0.22], sharex=self.ax_)
-        self.line_ = self.loss_curve.plot(self.loss_ax_, color="0.2", linewidth=1.2)
+        self.line_ = self.loss_curve.plot(
+            self.loss_ax_, color=rcParams["text.color"], linewidth=1.2
+        )
         self.loss_ax_.margins(y=0.15)
         self.loss_ax_.tick_params(axis="x", labelbottom=False)
         # The axes are too low for one line.
@@ -284,6 +288,7 @@ class ClusterStripDisplay:
         self.loss_ax_.set_ylabel(label, fontsize="small")
 
     def _draw_optimum(self):
+        from matplotlib import rcParams
         from matplotlib.patheffects import Normal, Stroke
 
         self.optimum_ = self.ax_.axvline(
@@ -293,7 +298,8 @@ class ClusterStripDisplay:
             path_effects=[Stroke(linewidth=3, foreground="white"), Normal()],
         )
         if self.loss_ax_ is not None:
-            self.loss_ax_.axvline(self.optimum, color="black", linewidth=1.2, zorder=1)
+            color = rcParams["text.color"]
+            self.loss_ax_.axvline(self.optimum, color=color, linewidth=1.2, zorder=1)
 
 
 def _clusters_of(family, points, n_clusters):

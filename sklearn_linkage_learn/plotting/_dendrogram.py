@@ -267,6 +267,7 @@ class DendrogramDisplay:
 
     def _draw_cut(self, Z, kwargs):
         """Draw the line, and return what the legend says of it."""
+        from matplotlib import rcParams
         from matplotlib.lines import Line2D
 
         self.cut_ = None
@@ -277,7 +278,8 @@ class DendrogramDisplay:
         if height is None:
             label += ":\nno height cuts\nthem out"
             return [Line2D([], [], linestyle="none", label=label)]
-        style = {"color": "black", "linestyle": "--", "linewidth": 1, "label": label}
+        color = rcParams["text.color"]
+        style = {"color": color, "linestyle": "--", "linewidth": 1, "label": label}
         self.cut_ = self.ax_.axhline(height, **{**style, **kwargs})
         return [self.cut_]
 

@@ -283,9 +283,8 @@ class LossCurveDisplay:
             self.ax_.annotate(
                 f"{loss:.3f}",
                 (x, loss),
-                xytext=(0, 6),
+                xytext=(0, 0),
                 textcoords="offset points",
-                ha="center",
                 fontsize="small",
             )
             for x, loss in zip(at, losses, strict=True)

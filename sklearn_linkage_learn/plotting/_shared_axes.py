@@ -1,10 +1,12 @@
-"""Several loss curves in the same axes: common labels, and texts that keep apart."""
+"""Loss curves in the same axes: common labels, and texts that keep apart."""
 
 from ._common import label_parameter_axis
 
 # In points: distance of a text from its mark, its height, its width with some space,
 # and how far from its mark it can be understood.
 _BESIDE, _TEXT_HEIGHT, _TEXT_WIDTH, _MOST_SHIFT = 6, 10, 40, 20
+# matplotlib looks at all of them for the best place of a legend, many times.
+_MOST_PIECES = 20_000
 
 
 def arrange(ax):
@@ -21,17 +23,21 @@ def arrange(ax):
         [display.names for display in displays],
         [display.parameter for display in displays],
     )
-    # Room for the losses of both ends.
-    ax.set_xlim(-0.07, 1.07)
     ax.margins(y=0.1)
     losses = {display.loss_name for display in displays}
     loss = losses.pop() if len(losses) == 1 else None
     ax.set_ylabel(f"mean {loss} loss" if loss else "mean loss")
     if len(displays) == 1:
-        ax.legend(loc="best", fontsize="small", frameon=False)
+        ax.legend(loc=_place_of_legend(displays), fontsize="small", frameon=False)
     else:
         _draw_legend(ax, displays)
-        _separate_texts(ax, displays)
+    _separate_texts(ax, displays)
+
+
+def _place_of_legend(displays):
+    """Where nothing is covered, unless it would take too long to find that."""
+    n_pieces = sum(display.curve.n_pieces for display in displays)
+    return "best" if n_pieces <= _MOST_PIECES else "upper right"
 
 
 def _draw_legend(ax, displays):
@@ -52,7 +58,7 @@ def _draw_legend(ax, displays):
     ax.legend(
         list(entries.values()),
         list(entries),
-        loc="best",
+        loc=_place_of_legend(displays),
         fontsize="small",
         frameon=False,
     )
