@@ -379,7 +379,7 @@ def test_curve_joins_neighbours_of_equal_loss():
 @pytest.mark.parametrize("pair", REDUCIBLE)
 def test_any_mutual_order_gives_the_greedy_tree_of_a_reducible_pair(pair):
     choice = random.Random(14).choice
-    for d in instances(GENERATORS, range(3, 9), 8, seed=15):
+    for d in instances(GENERATORS, range(3, 9), 2, seed=15):
         for t in (0, Fraction(1, 2), Fraction(choice(range(13)), 12), 1):
             run = mutual_nearest_run(d, pair, t, choice)
             assert is_mutual_nearest_run(d, pair, t, run)
