@@ -25,8 +25,12 @@ from sklearn_linkage_learn._families import (
     mixed_linkage,
 )
 from sklearn_linkage_learn._interpolated import weight_vector
-from sklearn_linkage_learn.datasets import make_digits_instances, make_rings_and_disks
-from sklearn_linkage_learn.datasets._digits import _sample
+from sklearn_linkage_learn.datasets import (
+    load_mnist,
+    make_digits_instances,
+    make_rings_and_disks,
+    sample_class_subsets,
+)
 from sklearn_linkage_learn.losses import hamming_loss, make_loss
 
 SINGLE_COMPLETE = ("single", "complete")
@@ -118,15 +122,18 @@ def draw(data, n, seed, mnist=None):
             1, n_classes=N_CLASSES, n_per_class=n_per_class, random_state=seed
         )
         return X[0], y[0]
-    images, labels = _load_images(mnist)
-    rows = _sample(labels, N_CLASSES, n_per_class, np.random.RandomState(seed))
-    return images[rows].reshape(len(rows), -1).astype(float), labels[rows]
+    images = _load_images(mnist)
+    X, y = sample_class_subsets(
+        images.data,
+        images.target,
+        n_classes=N_CLASSES,
+        n_per_class=n_per_class,
+        random_state=seed,
+    )
+    return X[0].astype(float), y[0]
 
 
-@cache
-def _load_images(path):
-    with np.load(path) as file:
-        return file["images"], file["labels"]
+_load_images = cache(load_mnist)
 
 
 def timed(work):

@@ -31,7 +31,7 @@ def mnist(tmp_path):
     rng = np.random.default_rng(0)
     path = tmp_path / "mnist.npz"
     labels = np.repeat(np.arange(10, dtype=np.uint8), 50)
-    images = rng.integers(256, size=(len(labels), 4, 4), dtype=np.uint8)
+    images = rng.integers(256, size=(len(labels), 28, 28), dtype=np.uint8)
     np.savez(path, images=images, labels=labels)
     return str(path)
 

@@ -2,10 +2,10 @@
 
 from numbers import Integral
 
-import numpy as np
 from sklearn.datasets import load_digits
-from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, validate_params
+
+from ._subsets import sample_class_subsets
 
 
 @validate_params(
@@ -51,6 +51,7 @@ def make_digits_instances(
 
     See Also
     --------
+    sample_class_subsets : The same from any data set.
     make_rings_and_disks : Synthetic instances in the plane.
 
     References
@@ -69,21 +70,11 @@ def make_digits_instances(
     3
     """
     images, digits = load_digits(return_X_y=True)
-    most = int(np.bincount(digits).min())
-    if n_per_class > most:
-        raise ValueError(
-            f"n_per_class={n_per_class} is more than the {most} images there are of "
-            "the rarest digit."
-        )
-    rng = check_random_state(random_state)
-    rows = [_sample(digits, n_classes, n_per_class, rng) for _ in range(n_instances)]
-    return [images[r] for r in rows], [digits[r] for r in rows]
-
-
-def _sample(digits, n_classes, n_per_class, rng):
-    classes = rng.choice(10, size=n_classes, replace=False)
-    rows = [
-        rng.choice(np.flatnonzero(digits == c), size=n_per_class, replace=False)
-        for c in classes
-    ]
-    return rng.permutation(np.concatenate(rows))
+    return sample_class_subsets(
+        images,
+        digits,
+        n_instances,
+        n_classes=n_classes,
+        n_per_class=n_per_class,
+        random_state=random_state,
+    )
