@@ -1,4 +1,4 @@
-"""Learn a linkage on built-in data and show what it gains.
+"""Learn on built-in data and show what it gains.
 
 ``python -m sklearn_linkage_learn --help`` lists the options.
 """
@@ -8,20 +8,38 @@ from functools import partial
 from pathlib import Path
 from time import perf_counter
 
-from sklearn_linkage_learn import LearnedLinkage
+from sklearn.base import clone
+
+from sklearn_linkage_learn import (
+    LearnedLinkage,
+    LearnedMetricLinkage,
+    widest_optimal_interval,
+)
 from sklearn_linkage_learn._piecewise import import_pyplot
 from sklearn_linkage_learn.datasets import make_digits_instances, make_rings_and_disks
 from sklearn_linkage_learn.plotting import LossCurveDisplay
 
-LINKAGES = ("single", "complete")
-DATA = {
-    "rings and disks": make_rings_and_disks,
-    "digits": partial(make_digits_instances, n_per_class=100),
+# Images of digits have rows of eight pixels.
+HALVES = [
+    ("left half", "euclidean", [i for i in range(64) if i % 8 < 4]),
+    ("right half", "euclidean", [i for i in range(64) if i % 8 >= 4]),
+]
+# What is learned, from instances of what.
+JOBS = {
+    "rings and disks": (LearnedLinkage(("single", "complete")), make_rings_and_disks),
+    "digits": (
+        LearnedLinkage(("single", "complete")),
+        partial(make_digits_instances, n_per_class=100),
+    ),
+    "digits, two metrics": (
+        LearnedMetricLinkage(HALVES),
+        partial(make_digits_instances, n_per_class=40),
+    ),
 }
 PLOT_FORMATS = (".png", ".pdf", ".svg")
 HEADER = (
-    f"{'data':<16}{'instances':>9}{'points':>8}{'alpha':>8}{'optimal interval':>20}"
-    f"{'loss':>8}{'new loss':>10}{LINKAGES[0]:>9}{LINKAGES[1]:>10}{'seconds':>9}"
+    f"{'data':<20}{'instances':>9}{'points':>8}{'weight':>8}{'optimal interval':>20}"
+    f"{'loss':>8}{'new loss':>10}{'at 0':>8}{'at 1':>8}{'seconds':>9}"
 )
 
 
@@ -29,15 +47,17 @@ def main(argv=None):
     """Run the command line; `argv` are its words, by default the program's own."""
     arguments = _parser().parse_args(argv)
     rows, learners = [], {}
-    for name, make in DATA.items():
-        print(f"Learning on {arguments.instances} instances of {name}", flush=True)
-        learners[name], row = _learn(name, make, arguments)
+    for name, (learner, make) in JOBS.items():
+        print(f"Learning on {arguments.instances} instances: {name}", flush=True)
+        learners[name], row = _learn(name, learner, make, arguments)
         rows.append(row)
     print("", HEADER, *rows, sep="\n")
     print(
-        "\nloss: mean fraction of misplaced points at alpha, on the instances learned "
-        f"from;\nnew loss: on as many new ones; {LINKAGES[0]}: at alpha 0; "
-        f"{LINKAGES[1]}: at alpha 1."
+        "\nweight: alpha, of complete linkage against single linkage, or beta, of "
+        "distances of the\nright halves of images against the left ones, under "
+        "complete linkage; loss: mean\nfraction of misplaced points there, on the "
+        "instances learned from; new loss: on as many\nnew ones; at 0, at 1: the loss "
+        "of the two that are mixed, each alone."
     )
     _write_plot(learners, arguments.out)
 
@@ -46,20 +66,20 @@ def _parser():
     parser = argparse.ArgumentParser(
         prog="python -m sklearn_linkage_learn",
         description=(
-            "Learn how to mix single and complete linkage, from instances of "
-            "rings and disks and of handwritten digits."
+            "Learn how to mix single and complete linkage, from instances of rings and "
+            "disks and of handwritten digits, and how to mix two metrics of digits."
         ),
     )
     parser.add_argument(
         "--instances",
-        type=_positive,
+        type=positive,
         default=50,
         metavar="N",
         help="instances to learn from, of each data set (default: %(default)s)",
     )
     parser.add_argument(
         "--n-jobs",
-        type=_not_zero,
+        type=not_zero,
         default=-1,
         metavar="J",
         help="instances to work on at once (default: as many as there are cores)",
@@ -74,13 +94,15 @@ def _parser():
     return parser
 
 
-def _positive(text):
+def positive(text):
+    """Read a positive integer from the command line."""
     if not text.isdecimal() or int(text) == 0:
         raise argparse.ArgumentTypeError(f"{text!r} is not a positive integer")
     return int(text)
 
 
-def _not_zero(text):
+def not_zero(text):
+    """Read a number of jobs from the command line."""
     if not text.removeprefix("-").isdecimal() or int(text) == 0:
         raise argparse.ArgumentTypeError(
             f"{text!r} is not a positive or negative integer"
@@ -99,20 +121,21 @@ def _plot_file(text):
     return path
 
 
-def _learn(name, make, arguments):
+def _learn(name, learner, make, arguments):
     """Return the fitted learner and its line of the table."""
     X, y = make(2 * arguments.instances, random_state=0)
     n = arguments.instances
-    learner = LearnedLinkage(linkages=LINKAGES, n_jobs=arguments.n_jobs, verbose=1)
+    learner = clone(learner).set_params(n_jobs=arguments.n_jobs, verbose=1)
     start = perf_counter()
     learner.fit(X[:n], y[:n])
     seconds = perf_counter() - start
     curve = learner.loss_curve_
-    interval = "[{:.5f}, {:.5f}]".format(*learner.alpha_interval_)
+    interval = widest_optimal_interval(curve)
     row = (
-        f"{name:<16}{n:>9}{len(X[0]):>8}{learner.alpha_:>8.4f}{interval:>20}"
+        f"{name:<20}{n:>9}{len(X[0]):>8}{sum(interval) / 2:>8.4f}"
+        f"{'[{:.5f}, {:.5f}]'.format(*interval):>20}"
         f"{learner.loss_:>8.4f}{1 - learner.score(X[n:], y[n:]):>10.4f}"
-        f"{curve(0):>9.4f}{curve(1):>10.4f}{seconds:>9.2f}"
+        f"{curve(0):>8.4f}{curve(1):>8.4f}{seconds:>9.2f}"
     )
     return learner, row
 
@@ -124,7 +147,7 @@ def _write_plot(learners, path):
         print(f"\nNo plot written. {error}")
         return
     figure, axes = plt.subplots(
-        1, len(learners), figsize=(4.8 * len(learners), 3.6), layout="constrained"
+        1, len(learners), figsize=(4.2 * len(learners), 3.6), layout="constrained"
     )
     for ax, (name, learner) in zip(axes, learners.items(), strict=True):
         LossCurveDisplay.from_estimator(learner, ax=ax)
