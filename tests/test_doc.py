@@ -109,7 +109,9 @@ def test_the_reference_lists_all_public_names():
 def test_modules_of_the_reference_are_all_that_there_are():
     folder = Path(sklearn_linkage_learn.__file__).parent
     found = {path.stem for path in folder.iterdir() if path.suffix in ("", ".py")}
-    assert {name for name in found if not name.startswith("_")} == set(MODULES)
+    # Experiments are run by commands, not called.
+    public = {name for name in found if not name.startswith("_")} - {"experiments"}
+    assert public == set(MODULES)
 
 
 def test_the_execution_tree_that_is_drawn_is_that_of_the_package(monkeypatch):
