@@ -76,6 +76,10 @@ def ray_cluster():
         patch.setenv("PYTHONPATH", os.pathsep.join(map(str, paths)))
         # Where ray starts, workers look first, and a checkout may have no core.
         patch.chdir(paths[0])
+        # Workers give way to whatever else runs, by default, and one that takes a
+        # minute to start is given up and started again, for ever on a busy machine.
+        patch.setenv("RAY_worker_niceness", "0")
+        patch.setenv("RAY_worker_register_timeout_seconds", "600")
         ray.init(
             num_cpus=2,
             include_dashboard=False,

@@ -32,7 +32,7 @@ def draw_curves(summaries, path):
             interval=summary["interval"],
             names=tuple(summary["ends"]),
             parameter=summary["parameter"],
-            loss_name="Hamming",
+            loss_name="hamming",
         ).plot(ax, name=summary["settings"]["task"], band=None)
     # Room for the legend.
     low, high = ax.get_ylim()
