@@ -37,11 +37,8 @@ from sklearn_linkage_learn import (
     LearnedLinkage,
     LearnedMetricLinkage,
 )
-from sklearn_linkage_learn.model_selection import (
-    PerInstanceClusterer,
-    _as_table,
-    compare,
-)
+from sklearn_linkage_learn.model_selection import PerInstanceClusterer, compare
+from sklearn_linkage_learn.model_selection._compare import _as_table
 from sklearn_linkage_learn.preprocessing import PerInstance
 
 X, Y = make_instances(7)
