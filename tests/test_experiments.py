@@ -25,7 +25,7 @@ from sklearn_linkage_learn.datasets import (
     _images,
     make_rings_and_disks,
 )
-from sklearn_linkage_learn.experiments import _carry_over, _runs
+from sklearn_linkage_learn.experiments import _carry_over, _runs, _sources
 from sklearn_linkage_learn.experiments.__main__ import main
 from sklearn_linkage_learn.experiments._carry_over import carry_over
 from sklearn_linkage_learn.experiments._experiment import Experiment
@@ -151,6 +151,18 @@ def test_drawings_are_compared_by_strokes_and_features(files, tmp_path, centred)
     embedding = files.arrays["omniglot"]["embedding"][rows].astype(float)
     expected = cdist(embedding, embedding, "cosine")
     assert_allclose(source.metrics[1](rows), expected, atol=1e-12)
+
+
+def test_strokes_are_compared_once_for_all_runs(files, tmp_path, monkeypatch):
+    expected = opened("omniglot", files, cache_dir=tmp_path)
+    expected.prepare()
+    monkeypatch.delattr(_sources, "stroke_distances")
+    source = opened("omniglot", files, cache_dir=tmp_path)
+    source.prepare()
+    rows, _ = source.instance(0)
+    assert_array_equal(source.metrics[0](rows), expected.metrics[0](rows))
+    with pytest.raises(NameError):
+        opened("omniglot", files, centred=True, cache_dir=tmp_path).prepare()
 
 
 @pytest.mark.parametrize("centred, letter", [(False, "d"), (True, "c")])

@@ -178,7 +178,7 @@ class _OfStrokes:
 
     def __init__(self, omniglot, centred, stored, cache_dir):
         self._omniglot, self._centred, self._stored = omniglot, centred, stored
-        self._compute = Memory(cache_dir, verbose=0).cache(stroke_distances)
+        self._compute = Memory(cache_dir, verbose=0).cache(_compare_strokes)
         self._matrices = {}
         self._place = np.empty(len(omniglot.alphabet), dtype=int)
 
@@ -198,7 +198,8 @@ class _OfStrokes:
         strokes = [self._omniglot.strokes[row] for row in rows]
         if self._centred:
             strokes = [stroke - stroke.mean(axis=0) for stroke in strokes]
-        return self._compute(strokes)
+        ends = np.cumsum([len(stroke) for stroke in strokes])
+        return self._compute(np.concatenate(strokes), ends)
 
     def _read(self, alphabet, rows):
         name = self._omniglot.alphabet_names[alphabet]
@@ -219,6 +220,11 @@ class _OfStrokes:
     def __call__(self, rows):
         place = self._place[rows]
         return self._matrices[self._omniglot.alphabet[rows[0]]][np.ix_(place, place)]
+
+
+def _compare_strokes(points, ends):
+    # Of a list of arrays, joblib would write out every number as text.
+    return stroke_distances(np.split(points, ends[:-1]))
 
 
 def _matrix(points, metric="euclidean"):
