@@ -22,7 +22,10 @@ def draw_curves(summaries, path):
     """
     plt = import_pyplot("The figure")
     figure, ax = plt.subplots(figsize=(4.8, 3.6), layout="constrained")
+    same_count = len({summary["instances"] for summary in summaries}) == 1
     for summary in summaries:
+        of_how_many = f"{summary['instances']} instances"
+        task = summary["settings"]["task"]
         LossCurveDisplay(
             curve=PiecewiseConstant(
                 np.array(summary["breakpoints"]), np.array(summary["values"])
@@ -33,11 +36,12 @@ def draw_curves(summaries, path):
             names=tuple(summary["ends"]),
             parameter=summary["parameter"],
             loss_name="hamming",
-        ).plot(ax, name=summary["settings"]["task"], band=None)
+        ).plot(ax, name=task if same_count else f"{task}, {of_how_many}", band=None)
     # Room for the legend.
     low, high = ax.get_ylim()
     ax.set_ylim(low, high + 0.25 * (high - low))
-    title = f"{summary['variant']}, {summary['instances']} instances"
+    variant = summary["variant"]
+    title = f"{variant}, {of_how_many}" if same_count else variant
     ax.set_title(title, fontsize="medium")
     figure.savefig(path, dpi=100)
     plt.close(figure)
