@@ -22,7 +22,7 @@ from sklearn_linkage_learn.experiments import _carry_over, _runs
 from sklearn_linkage_learn.experiments.__main__ import main
 from sklearn_linkage_learn.experiments._carry_over import carry_over
 from sklearn_linkage_learn.experiments._experiment import Experiment
-from sklearn_linkage_learn.experiments._figures import draw_curves
+from sklearn_linkage_learn.experiments._figures import draw_carry_over, draw_curves
 from sklearn_linkage_learn.experiments._paper import PAPER
 from sklearn_linkage_learn.experiments._report import summarize, table_of_results
 from sklearn_linkage_learn.experiments._runs import Run, complete
@@ -136,6 +136,25 @@ def test_runs_share_distances(small, tmp_path):
     complete(runs, small, n_jobs=1)
     assert len(calls) == 5 + 8
     assert [run.n_done for run in runs] == [8, 7, 8]
+
+
+def test_the_time_of_a_task_is_that_of_curves_and_not_of_distances(
+    small, tmp_path, monkeypatch
+):
+    calls = []
+
+    def metric(points):
+        calls.append("distances")
+        return small.metric(points)
+
+    def clock():
+        calls.append("clock")
+        return 0.0
+
+    monkeypatch.setattr(_runs, "perf_counter", clock)
+    run = Run(tmp_path / "run", TASKS[SC], 2, {})
+    complete([run], replace(small, metric=metric), n_jobs=1)
+    assert calls == ["distances"] * 2 + ["clock"] * 2
 
 
 def test_a_run_refuses_results_of_another_one(tmp_path):
@@ -265,6 +284,28 @@ def test_figures_tell_how_many_instances_they_show(tmp_path, monkeypatch):
     assert shown[0] == ("digits, 2 instances", tasks)
     counts = [", 1000 instances", ", 2 instances"]
     assert shown[1] == ("digits", [a + b for a, b in zip(tasks, counts, strict=True)])
+
+
+def test_carry_over_is_drawn_so_that_it_can_be_told_from_what_is_better(monkeypatch):
+    plt = pytest.importorskip("matplotlib.pyplot")
+    monkeypatch.setattr(plt.Figure, "savefig", lambda *args, **kwargs: None)
+    monkeypatch.setattr(plt, "close", lambda figure: None)
+    sizes = {size: {"loss": 0.3, "low": 0.29, "high": 0.31} for size in ("1", "3")}
+    losses = {"single": 0.9, "average": 0.35, "complete": 0.8, "ward": 0.2}
+    usual = {name: {"loss": loss} for name, loss in losses.items()}
+    study = {"hindsight": 0.28, "sizes": sizes, "usual": usual}
+    settings = {"task": SC}
+    summary = {"variant": "digits", "settings": settings, "carry_over": study}
+    draw_carry_over(summary, None)
+    (ax,) = plt.gcf().axes
+    low, high = ax.get_ylim()
+    assert low < 0.2
+    assert 0.35 < high < 0.8
+    texts = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert [text for text in texts if "above" in text] == [
+        "single: 0.900 (above)",
+        "complete: 0.800 (above)",
+    ]
 
 
 def test_command_line_does_not_compute_again(tmp_path, monkeypatch):

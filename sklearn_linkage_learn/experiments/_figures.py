@@ -60,13 +60,13 @@ def draw_carry_over(summary, path):
     ax.plot(sizes, mean, "o-", label=f"learned: {mean[-1]:.3f} in the end")
     ax.fill_between(sizes, low, high, alpha=0.2, label="80% of the repetitions")
     usual = {name: study["usual"][name]["loss"] for name in USUAL_LINKAGES}
-    for name, loss in usual.items():
-        label = f"{name}: {loss:.3f}"
-        ax.axhline(loss, color="0.45", linestyle=_STYLES[name], label=label)
     best = study["hindsight"]
+    shown = [best, *low, *high, *_worth_showing(usual.values(), mean[-1])]
+    for name, loss in usual.items():
+        above = " (above)" if loss > max(shown) else ""
+        label = f"{name}: {loss:.3f}{above}"
+        ax.axhline(loss, color="0.45", linestyle=_STYLES[name], label=label)
     ax.axhline(best, color="C2", label=f"best in hindsight: {best:.3f}")
-    # The worst one may be so bad that nothing could be told from the others.
-    shown = [best, *low, *high, *sorted(usual.values())[:-1]]
     margin = 0.05 * (max(shown) - min(shown)) or 0.01
     ax.set_ylim(min(shown) - margin, max(shown) + margin)
     ax.set_xscale("log")
@@ -79,3 +79,13 @@ def draw_carry_over(summary, path):
     ax.legend(loc="upper left", bbox_to_anchor=(1, 1), fontsize="small", frameon=False)
     figure.savefig(path, dpi=100)
     plt.close(figure)
+
+
+def _worth_showing(losses, learned):
+    """Losses that are better than the learned one, and the next worse one.
+
+    Others may be so bad that nothing could be told from these.
+    """
+    better = [loss for loss in losses if loss <= learned]
+    worse = [loss for loss in losses if loss > learned]
+    return [*better, *sorted(worse)[:1]]

@@ -16,7 +16,10 @@ USUAL_LINKAGES = ("single", "average", "complete", "ward")
 
 
 class Chunk:
-    """Some instances of a source; their distances are computed once for all tasks."""
+    """Some instances of a source; their distances are computed once for all tasks.
+
+    A task names in `needs` which of them it takes.
+    """
 
     def __init__(self, source, numbers, n_jobs):
         self.source, self.n_jobs = source, n_jobs
@@ -47,6 +50,7 @@ class MixOfLinkages:
     linkages: tuple
     n_instances: int  # as many as the paper has
     parameter = "alpha"
+    needs = "distances"
 
     def ends(self, source):
         """What stands at alpha 0 and 1."""
@@ -70,6 +74,7 @@ class MixOfMetrics:
 
     n_instances: int
     parameter = "beta"
+    needs = "pairs"
 
     def ends(self, source):
         """What stands at beta 0 and 1."""
@@ -85,6 +90,8 @@ class MixOfMetrics:
 
 class UsualLinkages:
     """Losses of the linkages one would take without learning, as scipy runs them."""
+
+    needs = "distances"
 
     def measure(self, chunk):
         """Compute a dict of losses for each instance of a chunk."""
