@@ -10,8 +10,6 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
 from time import monotonic
 
-from sklearn import config_context, get_config
-
 # Workers ask the scheduler for a signal that often, and their number is asked for.
 _INTERVAL = 1.0
 
@@ -69,7 +67,7 @@ def dask_results(backend, function, arguments, names):
     from distributed import KilledWorker, as_completed
 
     client, options = backend.client, getattr(backend, "submit_kwargs", {})
-    n_threads, config = _Threads(backend), get_config()
+    n_threads = _Threads(backend)
     finished, under_way = as_completed(loop=client.loop), {}
 
     def take():
@@ -93,9 +91,7 @@ def dask_results(backend, function, arguments, names):
     with dask.config.set(quiet), backend.retrieval_context():
         try:
             for i, args in enumerate(arguments):
-                future = client.submit(
-                    _configured, config, function, args, pure=False, **options
-                )
+                future = client.submit(function, *args, pure=False, **options)
                 under_way[future] = i
                 finished.add(future)
                 while len(under_way) >= 2 * n_threads():
@@ -124,7 +120,3 @@ class _Threads:
             self._next_look = monotonic() + _INTERVAL
         return self._number
 
-
-def _configured(config, function, args):
-    with config_context(**config):
-        return function(*args)

@@ -12,8 +12,9 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
 from contextvars import copy_context
 
+from joblib import Parallel, delayed
 from joblib.parallel import get_active_backend
-from sklearn.utils.parallel import Parallel, delayed
+from sklearn import config_context, get_config
 
 from ._core.interrupts import on_check
 from ._core.memory import kept_blocks
@@ -131,8 +132,9 @@ def map_instances(function, names, arguments, n_jobs, listeners=()):
     backend, _ = get_active_backend(prefer="threads")
     to_workers = dask_signal(backend)
     stop = _Stop(to_workers)
+    config = get_config()
     calls = [
-        (i, stop, name, function, args)
+        (i, stop, name, config, function, args)
         for i, (name, args) in enumerate(zip(names, arguments, strict=True))
     ]
     if to_workers is None:
@@ -157,10 +159,10 @@ def map_instances(function, names, arguments, n_jobs, listeners=()):
     return [found[i] for i in range(len(calls))]
 
 
-def _call(i, stop, name, function, args):
-    # Number first: dask before 2024.12 takes a tuple that begins with a callable for a
-    # task of its own.
-    with blame(name):
+def _call(i, stop, name, config, function, args):
+    # scikit-learn's own Parallel would set filters of warnings as well, but those of one
+    # thread are those of all.
+    with blame(name), config_context(**config):
         return i, stop.run(function, *args)
 
 

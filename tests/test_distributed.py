@@ -43,9 +43,14 @@ def client():
     import dask
     from distributed import Client, LocalCluster
 
-    allowed = {"distributed.scheduler.allowed-failures": 1}
+    options = {
+        "distributed.scheduler.allowed-failures": 1,
+        # A local cluster lets go of a worker that is absent now and was that long ago,
+        # though it was there in between and is about to start again.
+        "distributed.deploy.lost-worker-timeout": "1 day",
+    }
     with (
-        dask.config.set(allowed),
+        dask.config.set(options),
         LocalCluster(
             n_workers=2,
             threads_per_worker=1,

@@ -17,7 +17,6 @@ import numpy as np
 import pytest
 from joblib.parallel import ThreadingBackend
 from learners import LEARNERS, X, Y, learned, make_instances
-from sklearn.utils.parallel import Parallel
 
 import sklearn_linkage_learn
 from sklearn_linkage_learn import LearnedLinkage, _parallel
@@ -365,7 +364,7 @@ class DyingWorkers:
     def run(self, calls):
         n_results = next(self.lives)
         if n_results:
-            yield from Parallel()(calls[:n_results])
+            yield from joblib.Parallel()(calls[:n_results])
         if n_results < len(calls):
             raise BrokenProcessPool("gone")
 

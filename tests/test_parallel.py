@@ -5,10 +5,11 @@ import time
 import warnings
 from concurrent.futures.process import BrokenProcessPool
 
+import joblib
 import numpy as np
 import pytest
 from learners import LEARNERS, X, Y, learned
-from sklearn.utils.parallel import Parallel
+from sklearn import config_context, get_config
 
 from sklearn_linkage_learn import LearnedLinkage, _parallel
 from sklearn_linkage_learn._parallel import map_instances
@@ -67,6 +68,24 @@ def test_results_are_in_order_and_listeners_hear_of_each():
         assert sorted(heard) == [0, 1, 2, 3, 4]
 
 
+@pytest.mark.parametrize("backend", ["threading", "loky"])
+def test_workers_have_the_configuration_of_scikit_learn(backend):
+    with config_context(working_memory=77), joblib.parallel_config(backend=backend):
+        found = map_instances(get_config, NAMES, [()] * 5, n_jobs=2)
+    assert [config["working_memory"] for config in found] == [77] * 5
+
+
+def test_threads_leave_filters_of_warnings_alone():
+    # A list that is changed and one that is put in its place would both be for all.
+    before = warnings.filters, list(warnings.filters)
+    found = map_instances(
+        lambda i: (warnings.filters, list(warnings.filters)), NAMES, NUMBERS, n_jobs=2
+    )
+    for filters, content in [*found, (warnings.filters, list(warnings.filters))]:
+        assert filters is before[0]
+        assert content == before[1]
+
+
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_an_error_of_a_listener_is_all_that_is_heard(n_jobs, recwarn):
     go_on = threading.Event()
@@ -93,7 +112,7 @@ def test_what_came_before_a_death_is_not_computed_again(monkeypatch):
 
     def dying(n_jobs):
         def run(calls):
-            yield from Parallel()(calls[::-2])
+            yield from joblib.Parallel()(calls[::-2])
             if len(calls) > 1:
                 raise BrokenProcessPool("gone")
 

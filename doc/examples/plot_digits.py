@@ -7,8 +7,6 @@ is learned on some digits is used on others: not what a digit looks like, but ho
 clusters of images are to be merged.
 """
 
-# sphinx_gallery_thumbnail_number = 2
-
 # %%
 # Instances of digits
 # -------------------
@@ -75,3 +73,5 @@ for cluster, row in enumerate(axes):
     for ax, image in zip(row, images, strict=False):
         ax.imshow(image, cmap="gray_r")
 plt.show()
+
+# sphinx_gallery_thumbnail_number = 2

@@ -6,8 +6,6 @@ Three pictures answer three questions. How good is every mix, on all instances? 
 does the learned mix do on one instance? And what would others have done?
 """
 
-# sphinx_gallery_thumbnail_number = 4
-
 # %%
 # Thirty instances of two crescents to learn from, and a new one.
 
@@ -66,3 +64,5 @@ plt.show()
 
 ClusterStripDisplay.from_estimator(learner, X_new, y_new)
 plt.show()
+
+# sphinx_gallery_thumbnail_number = 4

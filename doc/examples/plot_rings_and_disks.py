@@ -7,8 +7,6 @@ linkage finds disks, and cuts rings in pieces. An instance that has both needs a
 the two. How much of each is learned from instances whose clustering is known.
 """
 
-# sphinx_gallery_thumbnail_number = 2
-
 # %%
 # The data
 # --------
@@ -122,3 +120,5 @@ plt.show()
 flat = LearnedLinkage(("single", "complete"), loss="cut").fit(X_train, y_train)
 LossCurveDisplay.from_estimator(flat)
 plt.show()
+
+# sphinx_gallery_thumbnail_number = 2

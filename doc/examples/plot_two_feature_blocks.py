@@ -7,8 +7,6 @@ their time, so that neither is enough. How much each should count is learned fro
 that somebody has sorted.
 """
 
-# sphinx_gallery_thumbnail_number = 2
-
 # %%
 # Albums
 # ------
@@ -109,3 +107,5 @@ for ax, beta in zip(axes, [0, learner.beta_, 1], strict=True):
     ax.set(title=f"beta = {beta:.3f}", xlabel="metres east")
 axes[0].set_ylabel("hour")
 plt.show()
+
+# sphinx_gallery_thumbnail_number = 2
