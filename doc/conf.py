@@ -95,6 +95,7 @@ html_sidebars = {
         "when_it_helps",
         "distributed",
         "performance",
+        "reproduction",
         "contributing",
         "changelog",
     )
