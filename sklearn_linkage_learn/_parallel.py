@@ -160,8 +160,8 @@ def map_instances(function, names, arguments, n_jobs, listeners=()):
 
 
 def _call(i, stop, name, config, function, args):
-    # scikit-learn's own Parallel would set filters of warnings as well, but those of one
-    # thread are those of all.
+    # scikit-learn's own Parallel would also set filters of warnings, but all threads
+    # share these.
     with blame(name), config_context(**config):
         return i, stop.run(function, *args)
 

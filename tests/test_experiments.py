@@ -100,6 +100,14 @@ def test_a_run_goes_on_after_an_interruption(small, tmp_path, monkeypatch):
     assert len(again.results()[0]) == 7
 
 
+def test_runs_that_write_to_the_same_file_are_found_out(small, tmp_path):
+    runs = [Run(tmp_path / "run", TASKS[SC], 3, {}) for _ in range(2)]
+    runs[0].add(Chunk(small, range(2), n_jobs=1))
+    complete([runs[1]], small, n_jobs=1)
+    with pytest.raises(ValueError, match="run was written to by several commands"):
+        runs[1].results()
+
+
 def test_a_longer_run_adds_to_a_shorter_one(small, tmp_path):
     path = tmp_path / "run"
     short = Run(path, TASKS[SC], 3, {})

@@ -70,12 +70,12 @@ class Run:
         start = perf_counter()
         results = self.task.measure(chunk)
         seconds = (perf_counter() - start) / len(results)
-        lines = [
-            json.dumps({"seconds": seconds, "result": _as_json(result)}) + "\n"
-            for result in results
+        rows = [
+            {"instance": number, "seconds": seconds, "result": _as_json(result)}
+            for number, result in enumerate(results, self.n_done)
         ]
         with self.path.open("a", encoding="utf-8") as file:
-            file.write("".join(lines))
+            file.write("".join(json.dumps(row) + "\n" for row in rows))
         self.n_done += len(results)
 
     def results(self):
@@ -83,6 +83,11 @@ class Run:
         with self.path.open(encoding="utf-8") as file:
             next(file)
             rows = [json.loads(line) for line in islice(file, self.n_instances)]
+        if [row["instance"] for row in rows] != list(range(self.n_instances)):
+            raise ValueError(
+                f"{self.path} was written to by several commands at once: remove the "
+                "file to start anew."
+            )
         results = [_from_json(row["result"]) for row in rows]
         return results, sum(row["seconds"] for row in rows)
 
