@@ -119,4 +119,3 @@ class _Threads:
             self._number = max(sum(self._client.ncores().values()), 1)
             self._next_look = monotonic() + _INTERVAL
         return self._number
-
