@@ -1,7 +1,6 @@
 """Errors that say what they are about."""
 
 from collections.abc import Sequence
-from contextlib import contextmanager
 
 import numpy as np
 
@@ -16,23 +15,30 @@ _NAMED = (
 )
 
 
-@contextmanager
-def blame(name):
+class blame:
     """Let an error of the block begin with the name of what it is about.
 
     Errors of other kinds can only come from a user's function. They keep their type
     and message, and get the name as a note, which Python shows from 3.11 on.
+
+    A generator would do, but the frames of one are part of the new error's traceback
+    and can keep all that the block has allocated until garbage is collected.
     """
-    try:
-        yield
-    except _NAMED as error:
-        kinds = (TypeError, MemoryError)
-        kind = next((kind for kind in kinds if isinstance(error, kind)), ValueError)
-        raise kind(f"{name}: {str(error) or type(error).__name__}") from error
-    except Exception as error:
-        if hasattr(error, "add_note"):
-            error.add_note(f"This was about {name}.")
-        raise
+
+    def __init__(self, name):
+        self._name = name
+
+    def __enter__(self):
+        pass
+
+    def __exit__(self, _, error, traceback):
+        if isinstance(error, _NAMED):
+            kinds = (TypeError, MemoryError)
+            kind = next((kind for kind in kinds if isinstance(error, kind)), ValueError)
+            message = f"{self._name}: {str(error) or type(error).__name__}"
+            raise kind(message) from error
+        if isinstance(error, Exception) and hasattr(error, "add_note"):
+            error.add_note(f"This was about {self._name}.")
 
 
 def as_numbers(name, values):
