@@ -383,9 +383,10 @@ def test_what_failed_work_has_allocated_is_free_without_a_garbage_collection():
         with blame("X[0]"), blame("inside"):
             work()
     except ValueError as error:
-        assert str(error) == "X[0]: inside: enough"
+        message = str(error)
     finally:
         gc.enable()
+    assert message == "X[0]: inside: enough"
     assert alive[0]() is None
 
 
