@@ -18,7 +18,7 @@ USUAL_LINKAGES = ("single", "average", "complete", "ward")
 class Chunk:
     """Some instances of a source; their distances are computed once for all tasks.
 
-    A task names in `needs` which of them it takes.
+    A task names in `needs` which of them it measures.
     """
 
     def __init__(self, source, numbers, n_jobs):
@@ -56,12 +56,12 @@ class MixOfLinkages:
         """What stands at alpha 0 and 1."""
         return self.linkages
 
-    def measure(self, chunk):
+    def measure(self, distances, chunk):
         """Compute one curve for each instance of a chunk."""
         learner = LearnedLinkage(
             self.linkages, metric="precomputed", n_jobs=chunk.n_jobs
         )
-        return learner.fit(chunk.distances, chunk.labels).instance_curves_
+        return learner.fit(distances, chunk.labels).instance_curves_
 
 
 @dataclass(frozen=True)
@@ -80,12 +80,12 @@ class MixOfMetrics:
         """What stands at beta 0 and 1."""
         return source.names
 
-    def measure(self, chunk):
+    def measure(self, pairs, chunk):
         """Compute one curve for each instance of a chunk."""
         learner = LearnedMetricLinkage(
             "precomputed", normalize="instance_max", n_jobs=chunk.n_jobs
         )
-        return learner.fit(chunk.pairs, chunk.labels).instance_curves_
+        return learner.fit(pairs, chunk.labels).instance_curves_
 
 
 class UsualLinkages:
@@ -93,7 +93,7 @@ class UsualLinkages:
 
     needs = "distances"
 
-    def measure(self, chunk):
+    def measure(self, distances, chunk):
         """Compute a dict of losses for each instance of a chunk."""
 
         def losses(distances, labels):
@@ -102,7 +102,7 @@ class UsualLinkages:
             trees["ward"] = linkage(chunk.source.to_euclidean(distances), "ward")
             return {name: hamming_loss(Z, labels) for name, Z in trees.items()}
 
-        return chunk.map(losses, chunk.distances, chunk.labels)
+        return chunk.map(losses, distances, chunk.labels)
 
 
 TASKS = {
